@@ -139,6 +139,6 @@ module db_host
     .s_bad(rx_bad), .s_damaged(rx_damaged), .requesting(m_axis_rq_tvalid),
     .link_active(s_axis_cq_tvalid || m_axis_cc_tvalid || s_axis_rc_tvalid || wr_valid || !tx_idle || pcie_cq_np_req[0]),
     .left_alone(1'b0), .s_hand_valid(1'b0), .s_hand('0), .take_back(1'b0), .bring_up(1'b0), .s_user_quiet(1'b1),
-    .owner(), .window_open()
+    .stat_retry(), .owner(), .window_open()
   );
 endmodule

@@ -50,7 +50,9 @@ module db_host_engine
   /// parts of Reads that have ended, and wait for their data to be taken: a power of 2; 0: those behind end later
   parameter int          OUT_PARTS   = 0,
   /// the drive's owner may hand over a queue pair; else it is ours
-  parameter bit          HAND_OVER   = 1'b0
+  parameter bit          HAND_OVER   = 1'b0,
+  /// a command that the drive answers with "not now" is sent once more; needs NUM_QP 1
+  parameter bit          RETRY       = 1'b0
 ) (
   input  logic                         clk,
   input  logic                         rst,
@@ -100,6 +102,8 @@ module db_host_engine
   input  logic                         bring_up,
   /// nothing of this drive is under way at the user's side
   input  logic                         s_user_quiet,
+  /// one cycle: a command is sent once more
+  output logic                         stat_retry,
   output owner_e                       owner,
   output logic                         window_open,
 `include "db_host_ports.svh"
@@ -192,7 +196,8 @@ module db_host_engine
     .m_part(part)
   );
   db_host_slots #(
-    .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES)
+    .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .RETRY(RETRY), .WR_RING_BYTES(WR_RING_BYTES),
+    .RD_RING_BYTES(RD_RING_BYTES)
   ) i_slots (
     .clk, .rst, .io_up(up), .io_dead(dead), .repeat_on_reset(settings.repeat_on_reset), .sq_size(facts.sq_size),
     .cmd_timeout(settings.cmd_timeout), .s_part_valid(part_valid), .s_part_ready(part_ready), .s_part(part),
@@ -201,7 +206,7 @@ module db_host_engine
     .m_doorbell_valid(doorbell_valid), .m_doorbell_ready(doorbell_ready), .m_doorbell(doorbell),
     .m_late_valid(late_valid), .m_late(late), .m_axis_status_tdata, .m_axis_status_tvalid, .m_axis_status_tready,
     .m_out_valid(out_valid), .m_out_ready(out_ready), .m_out(out), .empty(slots_empty), .stat_doorbell,
-    .stat_retire(slot_done), .stat_cqe, .stat_bad(slots_bad)
+    .stat_retire(slot_done), .stat_retry, .stat_cqe, .stat_bad(slots_bad)
   );
 
   // ---- what the drive writes
@@ -236,7 +241,8 @@ module db_host_engine
   logic [10:0]       admin_buf_addr;
 
   db_host_window_rows #(
-    .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP)
+    .DATA_W(DATA_W), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES), .NUM_QP(NUM_QP),
+    .RETRY(RETRY)
   ) i_window_rows (
     .clk, .window_base, .nsid, .sgl(facts.sgl && !settings.prp_only), .map, .s_row_valid, .s_row_addr,
     .m_row_data, .m_ctx_re(ctx_re), .m_ctx_slot(ctx_slot), .s_ctx(ctx), .m_write_ring_re(write_ring_re),

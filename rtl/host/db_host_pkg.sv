@@ -58,7 +58,7 @@ package db_host_pkg;
   // ---- what a command slot holds
   // Enough to make the submission entry whenever the drive reads it.
   localparam int CID_W = 8;  // up to 256 slots
-  localparam int GEN_W = 4;  // a command's identifier is {generation of its slot, slot}
+  localparam int GEN_W = 4;  // a command's identifier is {second try, generation of its slot, slot}
   typedef struct packed {
     block_op_e   op;
     logic [63:0] lba;
@@ -93,16 +93,28 @@ package db_host_pkg;
 
   /// Which slot a place in a submission queue belongs to.
   typedef struct packed {
-    logic [CID_W-1:0] base;  ///< slot of place 0 of the first queue pair
-    logic [CID_W-1:0] mask;  ///< slots in use - 1
+    logic             second;  ///< one place is of another slot: of the oldest, which is tried a second time
+    logic [8:0]       place;   ///< this one
+    logic [CID_W-1:0] oldest;
+    logic [CID_W-1:0] base;    ///< slot of place 0 of the first queue pair
+    logic [CID_W-1:0] mask;    ///< slots in use - 1
   } slot_map_t;
 
   /// How a command ended.
   typedef struct packed {
+    logic        not_now;  ///< its status says so
+    logic        second;   ///< of the second try
     logic        odd;      ///< the round through the slots that it belongs to
     status_t     status;
     logic [31:0] latency;  ///< cycles since its doorbell
   } slot_done_t;
+
+  /// The drive could not at the moment, and says nothing against the same command a moment later: Do Not Retry is 0, and
+  /// the code is of its state (docs/host/theory.md, "A second try").
+  function automatic logic says_not_now(input status_t s);
+    return !s.dnr && s.sct == SCT_GENERIC &&
+           s.sc inside {SC_POWER_LOSS, SC_ABORT_REQUESTED, SC_CMD_INTERRUPTED, SC_TRANSIENT_TRANSPORT, SC_NS_NOT_READY};
+  endfunction
 
   /// A part of a Read whose data may go out.
   typedef struct packed {

@@ -55,6 +55,7 @@ module db_vcsd
   parameter int WR_RING_BYTES = 262144,    ///< each SSD's buffer of data to be written: 64 KiB..8 MiB, a power of 2
   parameter int RD_RING_BYTES = 524288,    ///< each SSD's buffer of data that is read: the same
   parameter int SSD_TIMEOUT  = 1_250_000_000,  ///< cycles until a command of an SSD is late; 0: never
+  parameter bit SSD_RETRY    = 1'b1,       ///< a command that an SSD answers with "not now" is sent once more
   parameter int MS_CYCLES    = 250_000,    ///< cycles of a millisecond; fewer only to shorten a simulation
   /// CQ and CC of the hard block are straddled: with 512 bits alone
   parameter bit CQ_CC_STRADDLE = 1'b0
@@ -83,7 +84,9 @@ module db_vcsd
   output logic [NUM_SSD-1:0]       ssd_up,
   output logic [NUM_SSD-1:0]       ssd_dead,
   /// counts: requests to BAR 2 that were not of the SSD whose window it is, and went nowhere
-  output logic [31:0]              ssd_foreign
+  output logic [31:0]              ssd_foreign,
+  /// ... and commands that an SSD has answered with "not now", and got once more (SSD_RETRY)
+  output logic [31:0]              ssd_retried
 );
 `include "db_ssd_connect.svh"
   if (CQ_CC_STRADDLE && DATA_W != 512) begin : g_bad_straddle
@@ -139,7 +142,7 @@ module db_vcsd
   logic        [DATA_W/8-1:0]             wr_be;
   logic        [NUM_SSD-1:0][DATA_W-1:0]  row_data;
   logic                                   bad, foreign, peers_idle;
-  logic        [NUM_SSD-1:0]              window_open;
+  logic        [NUM_SSD-1:0]              window_open, retried;
   db_pcie_peers #(
     .DATA_W(DATA_W), .NUM_PEERS(NUM_SSD), .DRIVE_LOG2(db_host_pkg::WIN_W), .READABLE(db_host_pkg::READABLE_REGIONS),
     .ROW_LATENCY(db_host_pkg::ROW_LATENCY), .STRADDLE(CQ_CC_STRADDLE)
@@ -156,7 +159,11 @@ module db_vcsd
     .s_row_data(row_data), .m_bad(bad), .m_foreign(foreign), .m_damaged(damaged));
   always_ff @(posedge clk) begin
     if (foreign) ssd_foreign <= ssd_foreign + 32'd1;
-    if (rst) ssd_foreign <= '0;
+    ssd_retried <= ssd_retried + 32'($countones(retried));
+    if (rst) begin
+      ssd_foreign <= '0;
+      ssd_retried <= '0;
+    end
   end
 
   // ---- who has each SSD
@@ -207,7 +214,7 @@ module db_vcsd
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
       .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512),
-      .HAND_OVER(1'b1)
+      .HAND_OVER(1'b1), .RETRY(SSD_RETRY)
     ) i_engine (
       .clk, .rst, .link_up(ssd_present[i]), .cfg_mps_cap(3'd5), .set_mps(), .set_mrrs(),
       .window_base(window_base + (64'(i) << db_host_pkg::WIN_W)), .bar_base(ssd_bar[i]), .tick(tick[i]),
@@ -217,7 +224,8 @@ module db_vcsd
       .s_row_valid(row_valid[i]), .s_row_addr(row_addr), .m_row_data(row_data[i]), .s_bad(bad), .s_damaged(damaged[i]),
       .requesting(poke_valid[i] || acc_valid[i]), .link_active(!peers_idle || wr_valid[i]),
       .left_alone(ssd_left_alone[i]), .s_hand_valid(hand_valid[i]), .s_hand(hand), .take_back(take_back[i]),
-      .bring_up(bring_up[i]), .s_user_quiet(quiet[i]), .owner(owner[i]), .window_open(window_open[i]),
+      .bring_up(bring_up[i]), .s_user_quiet(quiet[i]), .stat_retry(retried[i]), .owner(owner[i]),
+      .window_open(window_open[i]),
       .s_axil_awvalid(1'b0), .s_axil_awready(), .s_axil_awaddr('0), .s_axil_awprot('0), .s_axil_wvalid(1'b0),
       .s_axil_wready(), .s_axil_wdata('0), .s_axil_wstrb('0), .s_axil_bvalid(), .s_axil_bready(1'b1), .s_axil_bresp(),
       .s_axil_arvalid(1'b0), .s_axil_arready(), .s_axil_araddr('0), .s_axil_arprot('0), .s_axil_rvalid(),

@@ -31,7 +31,8 @@ enum db_switch_signal {
     DB_SWSIG_PRESENT,  ///< bits: told the device
     DB_SWSIG_UP,       ///< its ssd_up
     DB_SWSIG_DEAD,     ///< its ssd_dead
-    DB_SWSIG_FOREIGN   ///< its ssd_foreign, a count
+    DB_SWSIG_FOREIGN,  ///< its ssd_foreign, a count
+    DB_SWSIG_RETRIED   ///< its ssd_retried, a count
 };
 
 db_sim* db_switch_open(const db_config* cfg, const db_switch_config* sw, const db_host_port* ssds, uint32_t n,

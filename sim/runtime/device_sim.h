@@ -227,6 +227,7 @@ class DeviceSim final : public db_sim {
                 case DB_SWSIG_UP: return top.ssd_up;
                 case DB_SWSIG_DEAD: return top.ssd_dead;
                 case DB_SWSIG_FOREIGN: return top.ssd_foreign;
+                case DB_SWSIG_RETRIED: return top.ssd_retried;
                 default: break;
             }
         }

@@ -178,6 +178,11 @@ class SwitchSim(Sim):
         """Requests to a window by another than its SSD, which the device has dropped or refused."""
         return self._lib.ssds.signal(self._h, SIGNALS["foreign"])
 
+    @property
+    def retried(self) -> int:
+        """Commands that an SSD has answered with "not now", and got once more."""
+        return self._lib.ssds.signal(self._h, SIGNALS["retried"])
+
     def counters(self) -> dict[str, int]:
         """The device's, and those of each SSD with its number before them: "ssd0.up.MWr.tlps"."""
         out = super().counters()

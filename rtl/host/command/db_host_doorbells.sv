@@ -19,8 +19,9 @@ module db_host_doorbells
   /// entries of each I/O queue: a power of 2
   input  logic [15:0]        sq_size,
   input  slot_state_e        state,
-  /// a part gets a slot
+  /// a part gets a slot; a slot gets another place
   input  logic               take,
+  input  logic               again,
   /// slots in use
   input  logic [SLOT_LOG2:0] count,
   /// next place of each completion queue
@@ -28,7 +29,9 @@ module db_host_doorbells
   /// falls without ready when SLOTS_RUN ends
   output logic               m_doorbell_valid,
   input  logic               m_doorbell_ready,
-  output doorbell_t          m_doorbell
+  output doorbell_t          m_doorbell,
+  /// of one queue pair: where the next entry goes
+  output logic [SLOT_LOG2:0] next_place
 );
   localparam int HEAD_BATCH = 8;     // entries
   localparam int HEAD_WAIT  = 4096;  // cycles: seven parts of 8 KiB on Gen3 x4
@@ -52,10 +55,11 @@ module db_host_doorbells
 
   always_ff @(posedge clk) begin
     batch_q <= (sq_size >= 16'(4 * HEAD_BATCH)) ? PLACE_W'(HEAD_BATCH) : PLACE_W'(sq_size >> 2);
-    if (take) issued_q <= issued_q + seq_t'(1);
+    if (take || again) issued_q <= issued_q + seq_t'(1);
     if (state == SLOTS_WAIT) issued_q <= count + seq_t'(take);
     if (rst) issued_q <= '0;
   end
+  assign next_place = issued_q & seq_t'(last_place);
   assign last_place = PLACE_W'(sq_size - 16'd1);
   assign tail       = PLACE_W'((issued_q + seq_t'(NUM_QP - 1) - seq_t'(32'(qp_q) & (NUM_QP - 1))) >> QP_LOG2) &
                       last_place;

@@ -29,6 +29,9 @@ module db_host_retire
   input  logic                 empty,
   input  logic [SLOT_LOG2-1:0] retire_slot,
   input  logic                 odd,
+  /// it is tried a second time; it must not end
+  input  logic                 second,
+  input  logic                 keep,
   /// of the slot that was retire_slot a cycle ago
   input  slot_done_t           done,
 
@@ -71,11 +74,11 @@ module db_host_retire
   logic          look_q, ending;  // look_q: meta and done are those of the oldest slot
   status_t       result, worst_q;
   block_status_t status_new, status_bad;
-  assign is_done = look_q && !drained && done.odd == odd;
+  assign is_done = look_q && !drained && done.odd == odd && done.second == second;
   assign ending  = state == SLOTS_DRAIN;
   assign result  = is_done ? done.status : status(1'b0, SCT_PATH, io_dead ? SC_PATH_ERROR : SC_HOST_ABORTED);
   assign retire  = look_q && !empty && (is_done || ending) && (state == SLOTS_RUN || ending) && !m_out_valid &&
-                   !m_axis_status_tvalid;
+                   !m_axis_status_tvalid && !keep;
 
   assign status_new = '{rsvd: 1'b0, status: (worst_q == '0) ? result : worst_q, tag: meta.tag,
                         latency: is_done ? done.latency : 32'd0};

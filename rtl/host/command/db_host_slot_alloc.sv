@@ -29,6 +29,8 @@ module db_host_slot_alloc
   input  logic                 drained,
   input  logic                 empty,
   input  logic                 below_limit,
+  /// no slot may be given from the next cycle on
+  input  logic                 hold,
   input  logic [SLOT_LOG2-1:0] issue_slot,
   input  logic [GEN_W-1:0]     issue_gen,
   /// a status waits to be taken: no bad part may be answered
@@ -69,7 +71,7 @@ module db_host_slot_alloc
               (!write || wr_have >= UNITS_W'(s_part.slot.len512)) &&
               (!read || rd_used + UNITS_W'(s_part.slot.len512) <= RD_UNITS);
     take_q <= take;
-    if (take || take_q || rst) room_q <= 1'b0;
+    if (take || take_q || hold || rst) room_q <= 1'b0;
     if (take && write) wr_alloc_q <= wr_alloc_q + UNITS_W'(s_part.slot.len512);
     if (take && read) rd_alloc_q <= rd_alloc_q + UNITS_W'(s_part.slot.len512);
     if (rst) begin

@@ -8,6 +8,8 @@
 module db_host_slot_match
   import db_nvme_pkg::*, db_host_pkg::*;
 #(
+  /// slots can be tried a second time: a completion says whether it is worth it
+  parameter bit RETRY    = 1'b0,
   /// slots: 8..256, a power of 2
   parameter int NUM_CMDS = 128,
   localparam int SLOT_LOG2 = $clog2(NUM_CMDS)
@@ -18,6 +20,9 @@ module db_host_slot_match
   /// a part gets issue_slot: its time starts
   input  logic                 take,
   input  logic [SLOT_LOG2-1:0] issue_slot,
+  /// the oldest slot is tried again: its time starts anew; that is under way
+  input  logic                 again,
+  input  logic                 second,
   /// SLOTS_SWEEP: this slot is marked as not done
   input  logic [SLOT_LOG2-1:0] sweep_slot,
   /// slots that may be in use - 1
@@ -53,22 +58,26 @@ module db_host_slot_match
   assign mask     = SLOT_LOG2'(slot_mask);
   assign cqe_slot = SLOT_LOG2'(s_cqe.cid) & mask;
 
+  logic [SLOT_LOG2-1:0] starts;
+  assign starts = (state == SLOTS_SWEEP) ? sweep_slot : again ? retire_slot : issue_slot;
+
   // Doorbell time of each slot; read for completions, otherwise for the oldest.
   db_ram_sdp #(
     .WIDTH(32),
     .DEPTH(NUM_CMDS)
   ) i_born (
     .clk,
-    .we(take || state == SLOTS_SWEEP), .waddr((state == SLOTS_SWEEP) ? sweep_slot : issue_slot), .wdata(now_q),
+    .we(take || again || state == SLOTS_SWEEP), .waddr(starts), .wdata(now_q),
     .re(1'b1), .raddr(s_cqe_valid ? cqe_slot : retire_slot), .rdata(born)
   );
   assign age = now_q - born;
 
-  // In flight is what lies between the oldest and the newest slot, of the right generation.
+  // In flight is what lies between the oldest and the newest slot, of the right generation and try.
   assign gen       = cqe_q.cid[CID_W+:GEN_W];
   assign below     = slot1_q < retire_slot;
   assign ahead     = (slot1_q - retire_slot) & mask;
-  assign in_flight = cqe_q.cid[CID_W-1:0] == CID_W'(slot1_q) && cqe_q.cid[15:CID_W+GEN_W] == '0 &&
+  assign in_flight = cqe_q.cid[CID_W-1:0] == CID_W'(slot1_q) &&
+                     cqe_q.cid[15:CID_W+GEN_W] == {3'd0, second && slot1_q == retire_slot} &&
                      (below ? gen == next_gen : gen == retire_gen) && (SLOT_LOG2 + 1)'(ahead) < count;
 
   always_ff @(posedge clk) begin
@@ -80,6 +89,8 @@ module db_host_slot_match
     slot1_q          <= (state == SLOTS_SWEEP) ? sweep_slot : cqe_slot;
     slot2_q          <= slot1_q;
     cqe2_q           <= cqe1_q && in_flight;
+    done_new.not_now <= RETRY && says_not_now(cqe_q.status);
+    done_new.second  <= RETRY && cqe_q.cid[CID_W+GEN_W];
     done_new.odd     <= odd ^ below ^ sweep1_q;  // the round of a slot, from its number alone
     done_new.status  <= cqe_q.status;
     done_new.latency <= age;
@@ -98,11 +109,12 @@ module db_host_slot_match
   assign sweeping = sweep1_q || sweep2_q;
 
   // How each slot has ended, in block RAM: yosys would make it of LUTs.
-  (* ram_style = "block" *) logic [$bits(slot_done_t)-1:0] done_mem_q[NUM_CMDS];
-  logic [$bits(slot_done_t)-1:0] done_q;
+  localparam int DONE_W = $bits(slot_done_t) - (RETRY ? 0 : 2);
+  (* ram_style = "block" *) logic [DONE_W-1:0] done_mem_q[NUM_CMDS];
+  logic [DONE_W-1:0] done_q;
   always_ff @(posedge clk) begin
-    if (cqe2_q || sweep2_q) done_mem_q[slot2_q] <= done_new;
+    if (cqe2_q || sweep2_q) done_mem_q[slot2_q] <= DONE_W'(done_new);
     done_q <= done_mem_q[retire_slot];
   end
-  assign done = done_q;
+  assign done = slot_done_t'($bits(slot_done_t)'(done_q));
 endmodule

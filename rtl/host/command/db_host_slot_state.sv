@@ -30,8 +30,9 @@ module db_host_slot_state
   /// a part gets the newest slot; one may do so in the next cycle
   input  logic                 take,
   input  logic                 room,
-  /// the oldest slot ends
+  /// the oldest slot ends; it has had two places of its queue
   input  logic                 retire,
+  input  logic                 second,
 
   output slot_state_e          state,
   /// SLOTS_DRAIN: what was in flight is gone; what comes now has no completion
@@ -52,7 +53,9 @@ module db_host_slot_state
   output logic [1:0]           retire_qp,
   /// SLOTS_SWEEP: the slot to be marked
   output logic [SLOT_LOG2-1:0] sweep_slot,
-  output slot_map_t            map,
+  /// slot of place 0 of the first queue pair; slots in use - 1
+  output logic [CID_W-1:0]     map_base,
+  output logic [CID_W-1:0]     map_mask,
   /// one cycle: the drive's completion queues are new
   output logic                 cqe_start
 );
@@ -77,7 +80,8 @@ module db_host_slot_state
   assign retire_slot = SLOT_LOG2'(retire_q) & mask_q;
   assign retire_qp   = 2'(32'(retire_q - base_q) & 32'(NUM_QP - 1));
   assign sweep_slot  = SLOT_LOG2'(sweep_q);
-  assign map         = '{base: CID_W'(SLOT_LOG2'(base_q) & mask_q), mask: CID_W'(mask_q)};
+  assign map_base    = CID_W'(SLOT_LOG2'(base_q) & mask_q);
+  assign map_mask    = CID_W'(mask_q);
   assign state       = state_q;
   assign drained     = drained_q;
   assign ending      = state_q == SLOTS_DRAIN;
@@ -108,6 +112,7 @@ module db_host_slot_state
     cqe_start <= 1'b0;
     if (take) issue_q <= issue_q + seq_t'(1);
     if (retire) retire_q <= retire_q + seq_t'(1);
+    if (retire && second) base_q <= base_q - seq_t'(1);
     drained_q <= ending && (drained_q || empty);
     unique case (state_q)
       SLOTS_WAIT: begin

@@ -5,6 +5,7 @@
 //   parts -> db_host_slot_alloc (slot, ring space, context) -> db_host_doorbells (queue tails and heads)
 //   completions -> db_host_slot_match (which slot, how, when) -> db_host_retire (in order: status, data, ring space)
 //   db_host_slot_state: oldest and newest slot, resets; db_host_timeouts: is the oldest late
+//   db_host_slot_retry: the oldest is tried a second time
 //
 // Latency: a part whose data is there to m_doorbell_valid 3 cycles; a completion to its status 5 (oldest slot).
 // Throughput: a part every 3 cycles; a completion a cycle; a slot retired every 2 cycles.
@@ -15,6 +16,8 @@ module db_host_slots
   parameter int NUM_CMDS      = 128,
   /// I/O queue pairs: 1, 2, 4
   parameter int NUM_QP        = 1,
+  /// a command that the drive answers with "not now" is sent once more; needs NUM_QP 1
+  parameter bit RETRY         = 1'b0,
   /// bytes of the rings: 4096..8 Mi, a power of 2
   parameter int WR_RING_BYTES = 65536,
   parameter int RD_RING_BYTES = 524288
@@ -73,6 +76,8 @@ module db_host_slots
   output logic             stat_doorbell,
   /// one cycle: the oldest command has ended as the drive says
   output logic             stat_retire,
+  /// one cycle: it is sent once more
+  output logic             stat_retry,
   /// one cycle: a completion of a command in flight; one of a command that is not
   output logic             stat_cqe,
   output logic             stat_bad
@@ -82,10 +87,15 @@ module db_host_slots
   if (NUM_CMDS < 8 || NUM_CMDS > 256 || (NUM_CMDS & (NUM_CMDS - 1)) != 0 || !(NUM_QP inside {1, 2, 4})) begin : g_bad
     $error("%m: NUM_CMDS 8..256, a power of 2 (is %0d), NUM_QP 1, 2 or 4 (is %0d)", NUM_CMDS, NUM_QP);
   end
+  if (RETRY && NUM_QP != 1) begin : g_bad_retry
+    $error("%m: RETRY needs NUM_QP 1 (is %0d): nothing tells what was read of other queues", NUM_QP);
+  end
 
   slot_state_e          state;
-  logic                 drained, below_limit, take, room, bad_now, retire, is_done, odd, sweeping;
-  logic [SLOT_LOG2:0]   count;
+  logic                 drained, below_limit, take, room, bad_now, retire, is_done, odd, sweeping, keep, hold,
+                        again, second;
+  logic [SLOT_LOG2:0]   count, next_place, place;
+  logic [CID_W-1:0]     map_base, map_mask;
   logic [SLOT_LOG2-1:0] issue_slot, retire_slot, sweep_slot;
   logic [GEN_W-1:0]     issue_gen, retire_gen, next_gen;
   logic [1:0]           retire_qp;
@@ -94,34 +104,41 @@ module db_host_slots
   logic [31:0]          age;
 
   db_host_slot_state #(.NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) i_state (
-    .clk, .rst, .io_up, .io_dead, .repeat_on_reset, .sq_size, .take, .room, .retire, .state, .drained, .count, .empty,
-    .below_limit, .issue_slot, .issue_gen, .retire_slot, .odd, .retire_gen, .next_gen, .retire_qp, .sweep_slot, .map,
-    .cqe_start
+    .clk, .rst, .io_up, .io_dead, .repeat_on_reset, .sq_size, .take, .room, .retire, .second, .state, .drained, .count,
+    .empty, .below_limit, .issue_slot, .issue_gen, .retire_slot, .odd, .retire_gen, .next_gen, .retire_qp, .sweep_slot,
+    .map_base, .map_mask, .cqe_start
+  );
+  assign map = '{second: second, place: 9'(place), oldest: CID_W'(retire_slot), base: map_base, mask: map_mask};
+  db_host_slot_retry #(.RETRY(RETRY), .PLACE_W(SLOT_LOG2 + 1)) i_retry (
+    .clk, .rst, .state, .is_done, .not_now(done.not_now), .late(m_late_valid), .retire, .room, .next_place, .keep,
+    .hold, .again, .second, .place
   );
   db_host_slot_alloc #(
     .NUM_CMDS(NUM_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES)
   ) i_alloc (
     .clk, .rst, .s_part_valid, .s_part_ready, .s_part, .wr_fill, .rd_freed, .io_dead, .state, .drained, .empty,
-    .below_limit, .issue_slot, .issue_gen, .status_busy(m_axis_status_tvalid), .take, .buf512, .room, .bad_now,
+    .below_limit, .hold, .issue_slot, .issue_gen, .status_busy(m_axis_status_tvalid), .take, .buf512, .room, .bad_now,
     .s_ctx_re, .s_ctx_slot, .m_ctx
   );
-  db_host_slot_match #(.NUM_CMDS(NUM_CMDS)) i_match (
-    .clk, .rst, .state, .take, .issue_slot, .sweep_slot, .slot_mask(map.mask), .count, .retire_slot, .odd, .retire_gen,
-    .next_gen, .s_cqe_valid, .s_cqe, .done, .age, .sweeping, .stat_cqe, .stat_bad
+  db_host_slot_match #(.RETRY(RETRY), .NUM_CMDS(NUM_CMDS)) i_match (
+    .clk, .rst, .state, .take, .issue_slot, .again, .second, .sweep_slot, .slot_mask(map_mask), .count, .retire_slot,
+    .odd, .retire_gen, .next_gen, .s_cqe_valid, .s_cqe, .done, .age, .sweeping, .stat_cqe, .stat_bad
   );
   db_host_retire #(
     .NUM_CMDS(NUM_CMDS), .RING_BYTES((WR_RING_BYTES > RD_RING_BYTES) ? WR_RING_BYTES : RD_RING_BYTES)
   ) i_retire (
     .clk, .rst, .take, .issue_slot, .s_part, .buf512, .bad_now, .io_dead, .state, .drained, .sweeping, .empty,
-    .retire_slot, .odd, .done, .retire, .is_done, .wr_freed, .m_axis_status_tdata, .m_axis_status_tvalid,
-    .m_axis_status_tready, .m_out_valid, .m_out_ready, .m_out, .stat_retire
+    .retire_slot, .odd, .second, .keep, .done, .retire, .is_done, .wr_freed, .m_axis_status_tdata,
+    .m_axis_status_tvalid, .m_axis_status_tready, .m_out_valid, .m_out_ready, .m_out, .stat_retire
   );
   db_host_doorbells #(.NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP)) i_doorbells (
-    .clk, .rst, .sq_size, .state, .take, .count, .cq_head, .m_doorbell_valid, .m_doorbell_ready, .m_doorbell
+    .clk, .rst, .sq_size, .state, .take, .again, .count, .cq_head, .m_doorbell_valid, .m_doorbell_ready, .m_doorbell,
+    .next_place
   );
   db_host_timeouts #(.NUM_CMDS(NUM_CMDS)) i_timeouts (
-    .clk, .rst, .cmd_timeout, .state, .take, .retire, .is_done, .empty, .retire_slot, .retire_gen, .retire_qp,
-    .s_cqe_valid, .age, .m_late_valid, .m_late
+    .clk, .rst, .cmd_timeout, .state, .take, .again, .second, .retire, .is_done, .empty, .retire_slot, .retire_gen,
+    .retire_qp, .s_cqe_valid, .age, .m_late_valid, .m_late
   );
   assign stat_doorbell = take;
+  assign stat_retry    = again;
 endmodule

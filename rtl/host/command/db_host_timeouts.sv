@@ -17,6 +17,9 @@ module db_host_timeouts
   input  logic [31:0]          cmd_timeout,
   input  slot_state_e          state,
   input  logic                 take,
+  /// the oldest slot is tried again: its time starts anew; that is under way
+  input  logic                 again,
+  input  logic                 second,
   input  logic                 retire,
   input  logic                 is_done,
   input  logic                 empty,
@@ -34,11 +37,11 @@ module db_host_timeouts
   logic       oldest_q;   // age is the oldest slot's
   always_ff @(posedge clk) begin
     oldest_q <= !s_cqe_valid;
-    if (retire || take || empty || state != SLOTS_RUN) settled_q <= '0;
+    if (retire || take || again || empty || state != SLOTS_RUN) settled_q <= '0;
     else if (settled_q != 4'hf) settled_q <= settled_q + 4'd1;
     if (retire || empty || state != SLOTS_RUN || is_done || cmd_timeout == '0) m_late_valid <= 1'b0;
     else if (settled_q == 4'hf && oldest_q && age > cmd_timeout) m_late_valid <= 1'b1;
-    m_late <= '{cid: 16'({retire_gen, CID_W'(retire_slot)}), qid: 4'(retire_qp) + 4'd1};
+    m_late <= '{cid: 16'({second, retire_gen, CID_W'(retire_slot)}), qid: 4'(retire_qp) + 4'd1};
     if (rst) m_late_valid <= 1'b0;
   end
 endmodule

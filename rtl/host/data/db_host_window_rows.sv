@@ -19,6 +19,8 @@ module db_host_window_rows
   parameter int RD_RING_BYTES = 524288,
   /// I/O queue pairs: 1, 2 or 4
   parameter int NUM_QP        = 1,
+  /// a place may be of a slot that is tried a second time
+  parameter bit RETRY         = 1'b0,
   localparam int WROW_W = $clog2(WR_RING_BYTES / (DATA_W / 8))
 ) (
   input  logic              clk,
@@ -77,6 +79,7 @@ module db_host_window_rows
   logic [REGION_W-1:0] off;
   row_kind_e           kind;
   logic [CID_W-1:0]    entry;
+  logic                second, second1_q, second2_q;  // a slot's second entry
 
   assign region = region_e'(s_row_addr[WIN_W-1:REGION_W]);
   assign off    = s_row_addr[REGION_W-1:0];
@@ -94,8 +97,10 @@ module db_host_window_rows
       REGION_RANGES: kind = ROW_RANGE;
       default: kind = ROW_ZERO;
     endcase
-    entry = off[6 +: CID_W];
+    entry  = off[6 +: CID_W];
+    second = RETRY && map.second && region == REGION_QUEUES && off[15:6] == {1'b0, map.place};
     if (region == REGION_QUEUES) entry = map.base + CID_W'(off[15:6] * NUM_QP) + CID_W'(off[19:16] & 4'(NUM_QP - 1));
+    if (second) entry = map.oldest;
   end
 
   row_kind_e         kind1_q, kind2_q, kind3_q;
@@ -111,6 +116,8 @@ module db_host_window_rows
     kind3_q           <= kind2_q;
     slot1_q           <= entry & map.mask;
     slot2_q           <= slot1_q;
+    second1_q         <= second;
+    second2_q         <= second1_q;
     page1_q           <= off[REGION_W-1:12] + PAGE_W'(off[11:3]) + 1'b1;
     page2_q           <= page1_q;
     ctx_re_q          <= s_row_valid && (kind == ROW_ENTRY || kind == ROW_RANGE);
@@ -145,7 +152,7 @@ module db_host_window_rows
     first_page  = s_ctx.slot.buf512[13:3];
     second_page = (first_page + 1'b1) & (is_write ? WR_PAGES : RD_PAGES);
     sqe         = '0;
-    sqe.cid     = 16'({s_ctx.gen, slot2_q});
+    sqe.cid     = 16'({second2_q, s_ctx.gen, slot2_q});
     sqe.nsid    = nsid;
     unique case (s_ctx.slot.op)
       BLOCK_READ:   sqe.opc = OPC_READ;

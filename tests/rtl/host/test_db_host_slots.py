@@ -25,6 +25,10 @@ PART, CTX, MAP = (layout("db_host_pkg", name) for name in ("part_t", "entry_ctx_
 DOORBELL, LATE, OUT = (layout("db_host_pkg", name) for name in ("doorbell_t", "late_cmd_t", "out_cmd_t"))
 STATUS, CQE = layout("db_host_pkg", "block_status_t"), layout("db_nvme_pkg", "cqe_t")
 CID_W = constant("db_host_pkg", "CID_W")
+GEN_W = constant("db_host_pkg", "GEN_W")
+OFTEN = [0, 0, 0, 0x281, 0x80]  # statuses of a drive
+NOT_NOW = [0x05, 0x07, 0x21, 0x22, 0x82]  # docs/host/theory.md, "A second try"
+DNR = 0x4000
 RING = 64  # units of 512 bytes, both rings
 PATH_ERROR, ABORTED = (
     constant("db_nvme_pkg", "SCT_PATH") << 8 | constant("db_host_pkg", f"SC_{name}")
@@ -38,7 +42,7 @@ def part_word(op: int, lba: int, len512: int, tag: int, last: int) -> int:
 
 
 def cqe_word(gen: int, slot: int, status: int = 0) -> int:
-    """cqe_t."""
+    """cqe_t. gen: above it the bit that tells a second try."""
     return CQE.pack(cid=gen << CID_W | slot, status=status)
 
 
@@ -59,8 +63,11 @@ class Bench:
         self.heads = [0] * self.qps
         self.cq_db = [0] * self.qps
         self.seq_base = self.seq = 0  # of the drive's view
-        self.to_fetch: deque = deque()
+        self.to_fetch: deque = deque()  # (queue pair, place)
         self.fetched: dict[int, tuple[int, int]] = {}  # slot -> (op, lba)
+        self.second: set[int] = set()  # slots of fetched, whose second entry it was
+        self.tries: dict[int, list[int]] = {}  # lba -> statuses the drive gave since it was up
+        self.choices = OFTEN
         self.gens: dict[int, list[int]] = {}  # of a slot: generations so far
         self.repeats = 0  # entries that came again, of a command that is over
         self.bad = 0
@@ -127,11 +134,7 @@ class Bench:
             else:
                 n = (value - self.tails[q]) % self.sq_size
                 assert 0 < n < self.sq_size
-                for i in range(n):
-                    place = (self.tails[q] + i) % self.sq_size
-                    slot = (self.base + place * self.qps + q) % self.slots
-                    assert slot not in self.fetched and slot not in self.to_fetch and slot != self.ctx_slot_busy()
-                    self.to_fetch.append(slot)
+                self.to_fetch.extend((q, (self.tails[q] + i) % self.sq_size) for i in range(n))
                 self.tails[q] = value
                 flight = len(self.fetched) + len(self.to_fetch)
                 self.max_flight = max(self.max_flight, flight)
@@ -170,7 +173,7 @@ class Bench:
         d.cq_head.value = sum(h << 16 * q for q, h in enumerate(self.heads))
         d.s_ctx_re.value = 0
         if self.to_fetch:
-            self.ctx_slot = self.to_fetch.popleft()
+            self.ctx_slot = self.fetch(*self.to_fetch.popleft())
             d.s_ctx_re.value, d.s_ctx_slot.value = 1, self.ctx_slot
         d.s_cqe_valid.value = 0
         ready = [c for c, f in self.fetched.items() if f[1] not in self.hold]
@@ -179,9 +182,11 @@ class Bench:
         full = (self.heads[q] + 1 - self.cq_db[q]) % self.sq_size == 0
         if ready and not full and self.chance(self.complete_pct):
             _op, lba, _buf, _len = self.fetched.pop(slot)
-            status = rng.choice([0, 0, 0, 0x281, 0x80])
+            status = rng.choice(self.choices)
             self.results[lba] = status
-            d.s_cqe_valid.value, d.s_cqe.value = 1, cqe_word(self.gens[slot][-1], slot, status)
+            self.tries.setdefault(lba, []).append(status)
+            gen = self.gens[slot][-1] | (slot in self.second) << GEN_W
+            d.s_cqe_valid.value, d.s_cqe.value = 1, cqe_word(gen, slot, status)
             self.heads[q] = (self.heads[q] + 1) % self.sq_size
         elif self.repeat and d.io_up.value:
             # an entry of one of the last 15 that had this slot comes again, while the slot's next command is in flight
@@ -193,9 +198,22 @@ class Bench:
                 self.repeats += 1
         return late
 
+    def fetch(self, q: int, place: int) -> int:
+        """The slot whose command is at a place: as db_host_window_rows works it out."""
+        where = MAP.unpack(int(self.dut.map.value))
+        slot = (where["base"] + place * self.qps + q) % self.slots
+        self.second.discard(slot)
+        if where["second"] and place == where["place"]:
+            slot = where["oldest"]
+            self.second.add(slot)
+        assert slot not in self.fetched and slot != self.ctx_slot_busy()
+        return slot
+
     def forget(self):
         """The drive is reset: queues are empty."""
         self.fetched.clear()
+        self.second.clear()
+        self.tries.clear()
         self.to_fetch.clear()
         self.ctx_read = None
         self.dut.s_ctx_re.value = 0
@@ -254,6 +272,184 @@ async def traffic_in_order(dut):
     for buf, length, _last, _err in b.outs:
         assert buf == place % RING
         place += length
+
+
+def tried(statuses: list[int]) -> bool:
+    """So a command may have been tried, by what the drive said: twice if the first was "not now", else once."""
+    return len(statuses) == (2 if statuses[0] in NOT_NOW else 1)
+
+
+def fill(b: Bench, total: int) -> None:
+    """As much data as there is room for."""
+    b.fill += min(RING - ((b.fill - int(b.dut.wr_freed.value)) & 0xFFFFFFFF), b.rng.randint(0, 8), total - b.fill)
+
+
+async def retries(dut, seed: int, choices: list[int]) -> Bench | None:
+    """A drive that says "not now", up; None: RETRY is 0."""
+    if not int(os.environ["RETRY"]):
+        return None
+    b = Bench(dut, seed, slow=True)
+    await b.start()
+    b.choices = choices
+    dut.io_up.value = 1
+    return b
+
+
+@cocotb.test()
+async def second_tries(dut):
+    """What was "not now" is sent once more and in its turn, all else once; the second status counts, whatever it is."""
+    b = await retries(dut, 12, [0, 0, 0x281, *NOT_NOW, 0x82 | DNR, 0x21 | DNR, 0x182, 0x84, 0x08])
+    if b is None:
+        return
+    parts = traffic(b.rng, 500)
+    b.parts.extend(parts)
+    total, want, again = sum(p[2] for p in parts if p[0] == WRITE), len({p[3] for p in parts}), 0
+    while len(b.statuses) < want:
+        b.complete_pct = 4 if b.cycle % 4000 < 2000 else 60
+        fill(b, total)
+        await b.step()
+        again += int(dut.stat_retry.value)
+        assert b.cycle < 200_000
+    statuses, outs = expected(parts, b.results)
+    assert b.statuses == statuses and [o[1:] for o in b.outs] == outs
+    assert len(b.tries) == len(parts) and all(map(tried, b.tries.values()))
+    assert again == sum(len(s) - 1 for s in b.tries.values()) > 200 and b.bad == 0
+    assert {tuple(map(bool, s)) for s in b.tries.values()} >= {(True, True), (True, False), (False,), (True,)}
+
+
+@cocotb.test()
+async def second_tries_and_resets(dut):
+    """The drive is reset meanwhile: all is repeated, and ends once; what had its second try has no third."""
+    b = await retries(dut, 13, [0, *NOT_NOW])
+    if b is None:
+        return
+    parts = traffic(b.rng, 250)
+    b.parts.extend(parts)
+    total, want, resets, under_way = sum(p[2] for p in parts if p[0] == WRITE), len({p[3] for p in parts}), 0, 0
+    down = 0
+    while len(b.statuses) < want:
+        down = max(0, down - 1)
+        if not down and b.chance(0.6):
+            down, resets = 60, resets + 1
+            under_way += MAP.unpack(int(dut.map.value))["second"]
+        if down:
+            b.forget()
+        dut.io_up.value, b.complete_pct = int(not down), 0 if down else 20
+        fill(b, total)
+        await b.step()
+        assert b.cycle < 400_000
+    assert resets > 10 and under_way > 5
+    statuses, outs = expected(parts, b.results)
+    assert b.statuses == statuses and [o[1:] for o in b.outs] == outs
+
+
+@cocotb.test()
+async def second_try_of_a_drive_that_goes(dut):
+    """It is under way when the drive goes for good: a path error, and so all behind it; before it had its place, the
+    drive's own status.
+    """
+    b = await retries(dut, 14, [0x82])
+    if b is None:
+        return
+    b.slow = False
+    for second in (True, False):
+        b.statuses.clear()
+        dut.io_dead.value, dut.io_up.value = 0, 1
+        b.complete_pct, b.hold = 0, {2, 3}
+        b.parts.extend((FLUSH, 1 + i, 0, i, 1) for i in range(3))
+        while len(b.fetched) < 3 or b.ctx_read is not None:
+            await b.step()
+        b.complete_pct = 100
+        while not MAP.unpack(int(dut.map.value))["second"] if second else len(b.fetched) == 3:
+            await b.step()
+        b.complete_pct = 0
+        for _ in range(8 if second else 0):
+            await b.step()
+        dut.io_up.value, dut.io_dead.value = 0, 1
+        b.forget()
+        for _ in range(100):
+            await b.step()
+        assert len(b.statuses) == 3 and b.statuses[1:] == [(1, PATH_ERROR), (2, PATH_ERROR)]
+        assert b.statuses[0][1] in ((PATH_ERROR,) if second else (PATH_ERROR, 0x82))
+        dut.io_dead.value = 0
+        for _ in range(20):
+            await b.step()
+
+
+@cocotb.test()
+async def first_try_ends_again(dut):
+    """The first try's entry comes a second time, while the second one is under way: it is nobody's. So is an entry of a
+    second try that there is not.
+    """
+    b = await retries(dut, 15, [0x82])
+    if b is None:
+        return
+    b.complete_pct = 0
+    b.parts.extend((FLUSH, 1 + i, 0, i, 1) for i in range(3))
+    while len(b.fetched) < 3:
+        await b.step()
+    slots = [(b.base + i) % b.slots for i in range(3)]
+    gens = [b.gens[s][-1] for s in slots]
+    for slot, gen in zip(slots, gens):
+        dut.s_cqe_valid.value, dut.s_cqe.value = 1, cqe_word(gen | 1 << GEN_W, slot)
+        for _ in range(10):
+            await b.step()
+    assert b.bad == 3 and not b.statuses
+    b.hold = {2, 3}
+    b.complete_pct = 100
+    while not MAP.unpack(int(dut.map.value))["second"]:
+        await b.step()
+    b.hold = {1, 2, 3}
+    for n in range(3):
+        dut.s_cqe_valid.value, dut.s_cqe.value = 1, cqe_word(gens[0], slots[0], 0)
+        for _ in range(10):
+            await b.step()
+        assert b.bad == 4 + n and not b.statuses
+    dut.s_cqe_valid.value, dut.s_cqe.value = 1, cqe_word(gens[1] | 1 << GEN_W, slots[1])
+    for _ in range(10):
+        await b.step()
+    assert b.bad == 7 and not b.statuses
+    b.choices, b.hold = [0], set()
+    for _ in range(100):
+        await b.step()
+    assert b.statuses == [(0, 0), (1, 0), (2, 0)] and b.bad == 7
+
+
+@cocotb.test()
+async def second_try_is_late(dut):
+    """Its time begins with its own entry, and it has an identifier of its own; what was late is not tried again."""
+    b = await retries(dut, 16, [0x82])
+    if b is None:
+        return
+    b.slow = False
+    dut.cmd_timeout.value = 500
+    b.hold = {1}
+    b.parts.append((FLUSH, 1, 0, 7, 1))
+    while not b.fetched:
+        await b.step()
+    for _ in range(400):
+        assert not await b.step()
+    b.hold, b.complete_pct = set(), 100
+    while b.fetched:
+        await b.step()
+    b.hold, since = {1}, b.cycle
+    while not await b.step():
+        assert b.cycle - since < 600
+    assert b.cycle - since > 500
+    slot = next(iter(b.fetched))
+    assert LATE.unpack(int(dut.m_late.value)) == {"cid": (1 << GEN_W | b.gens[slot][-1]) << CID_W | slot, "qid": 1}
+    b.choices, b.hold = [0x07], set()
+    for _ in range(30):
+        await b.step()
+    assert b.statuses == [(7, 0x07)]
+    b.hold = {2}
+    b.parts.append((FLUSH, 2, 0, 8, 1))
+    while not await b.step():
+        assert b.cycle < 5000
+    b.hold = set()
+    for _ in range(30):
+        await b.step()
+    assert b.statuses[1:] == [(8, 0x07)] and b.tries[2] == [0x07], "it had been late, and was aborted"
 
 
 @cocotb.test()
@@ -526,21 +722,23 @@ async def heads_gather(dut):
 
 
 @pytest.mark.parametrize(
-    "qps, cmds, sq_size",
+    "qps, cmds, sq_size, retry",
     [
-        (1, 16, 32),
-        bench.rare(1, 16, 8),
-        bench.rare(1, 32, 4),
-        bench.rare(2, 8, 8),
-        (4, 32, 16),
-        bench.rare(1, 256, 512),
+        (1, 16, 32, 0),
+        (1, 16, 32, 1),
+        bench.rare(1, 16, 8, 1),
+        bench.rare(1, 32, 4, 0),
+        bench.rare(1, 32, 4, 1),
+        bench.rare(2, 8, 8, 0),
+        (4, 32, 16, 0),
+        bench.rare(1, 256, 512, 1),
     ],
 )
-def test_slots(qps: int, cmds: int, sq_size: int):
+def test_slots(qps: int, cmds: int, sq_size: int, retry: int):
     bench.run(
         __file__,
         "db_host_slots",
-        {"NUM_CMDS": cmds, "NUM_QP": qps, "WR_RING_BYTES": RING * 512, "RD_RING_BYTES": RING * 512},
-        env={"NUM_QP": str(qps), "NUM_CMDS": str(cmds), "SQ_SIZE": str(sq_size)},
-        inside=("db_host_retire", "db_host_slot_alloc", "db_host_slot_match"),
+        {"NUM_CMDS": cmds, "NUM_QP": qps, "RETRY": retry, "WR_RING_BYTES": RING * 512, "RD_RING_BYTES": RING * 512},
+        env={"NUM_QP": str(qps), "NUM_CMDS": str(cmds), "SQ_SIZE": str(sq_size), "RETRY": str(retry)},
+        inside=("db_host_retire", "db_host_slot_alloc", "db_host_slot_match", "db_host_slot_retry"),
     )

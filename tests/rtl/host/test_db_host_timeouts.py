@@ -18,7 +18,8 @@ RUN = enum("db_host_pkg", "slot_state_e")["SLOTS_RUN"]
 async def late_stays(dut: Any) -> None:
     """Neither a time that begins anew after 2^32 cycles nor new commands make a late one be on time again."""
     cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    names = ("take", "retire", "is_done", "empty", "retire_slot", "retire_gen", "retire_qp", "s_cqe_valid", "age")
+    names = ("take", "again", "second", "retire", "is_done", "empty", "retire_slot", "retire_gen", "retire_qp",
+             "s_cqe_valid", "age")  # fmt: skip
     for name in names:
         getattr(dut, name).value = 0
     dut.cmd_timeout.value = 1000
@@ -50,6 +51,11 @@ async def late_stays(dut: Any) -> None:
     dut.age.value = 5000
     assert await late(5, retire=1) == 0, "the next one: not looked at yet"
     assert await late(20) == 1
+    dut.is_done.value = 1
+    assert await late(20) == 0
+    assert await late(5, is_done=1, again=1) == 0, "tried again: its time begins anew"
+    dut.second.value, dut.retire_slot.value, dut.retire_gen.value = 1, 3, 5
+    assert await late(20) == 1 and int(dut.m_late.value) >> 4 == 1 << 12 | 5 << 8 | 3, "late, too: its own identifier"
     dut.cmd_timeout.value = 0
     assert await late(2) == 0, "never"
     dut.cmd_timeout.value = dut.age.value = 0xFFFFFFFF

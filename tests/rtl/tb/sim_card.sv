@@ -26,7 +26,8 @@ module sim_card
     input  logic [51:0]              ssd_pages,
     output logic [NUM_SSD-1:0]       ssd_up,
     output logic [NUM_SSD-1:0]       ssd_dead,
-    output logic [31:0]              ssd_foreign
+    output logic [31:0]              ssd_foreign,
+    output logic [31:0]              ssd_retried
 );
     logic [DATA_W-1:0] in_cc_tdata, cc_data;
     logic [N-1:0] in_cc_tkeep, cc_keep;
@@ -60,6 +61,7 @@ module sim_card
     assign idle = in_idle && wp == rp && !cc_valid && cq_first;
     assign ssd_up = ssd_present;
     assign ssd_foreign = '0;
+    assign ssd_retried = '0;
 
     sim_endpoint #(.DATA_W(DATA_W), .MEDIA_ADDR_W(MEDIA_ADDR_W), .NUM_FN(NUM_FN)) i_endpoint (
         .s_axis_cq_tvalid(s_axis_cq_tvalid && !cq_ours), .s_axis_cq_tready(in_cq_tready),
