@@ -139,7 +139,8 @@ module db_board_ssd
     .m_cmb_wstrb(), .m_cmb_wlast(), .m_cmb_wvalid(), .m_cmb_wready(1'b0), .m_cmb_bresp(2'd0), .m_cmb_bvalid(1'b0),
     .m_cmb_bready(), .m_cmb_araddr(), .m_cmb_arlen(), .m_cmb_arsize(), .m_cmb_arburst(), .m_cmb_arvalid(),
     .m_cmb_arready(1'b0), .m_cmb_rdata('0), .m_cmb_rresp(2'd0), .m_cmb_rlast(1'b0), .m_cmb_rvalid(1'b0),
-    .m_cmb_rready(), .media_pages(52'd1 << (ADDR_W - 12)), .wake_us(), .*
+    .m_cmb_rready(), .media_pages(52'd1 << (ADDR_W - 12)),
+    .m_media_health_word(), .s_media_health('0), .s_media_warning(1'b0), .wake_us(), .*
   );
 
   // ---- to the memory

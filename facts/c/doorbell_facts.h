@@ -13,6 +13,28 @@ enum {
     OP_CRC32C = 5,
 };
 
+// Words of s_media_health. All are as they were when STATE was last asked for after another. Units are of 4 KiB.
+enum {
+    MEDIA_HEALTH_STATE = 0,  // 7:0 spare left and 15:8 its threshold, percent; 23:16 endurance used, percent; bits below
+    MEDIA_HEALTH_HOST_LO = 1,  // units that the host wrote
+    MEDIA_HEALTH_HOST_HI = 2,
+    MEDIA_HEALTH_MEDIA_LO = 3,  // units that were programmed
+    MEDIA_HEALTH_MEDIA_HI = 4,
+    MEDIA_HEALTH_ERASES_LEAST = 5,  // of a block
+    MEDIA_HEALTH_ERASES_MEAN = 6,
+    MEDIA_HEALTH_ERASES_MOST = 7,
+    MEDIA_HEALTH_BAD = 8,  // blocks that are bad
+    MEDIA_HEALTH_SPARE = 9,  // blocks that may become so
+    MEDIA_HEALTH_COLLECTIONS = 10,  // blocks that were collected
+};
+
+// Bits of MediaHealth.STATE.
+enum {
+    MEDIA_STATE_THERE = 0x01000000,  // the media has a health
+    MEDIA_STATE_DEGRADED = 0x02000000,  // its reliability is
+    MEDIA_STATE_READ_ONLY = 0x04000000,
+};
+
 // Vendor specific admin commands of db_csd and db_vcsd; bits 1:0 are the direction of their data.
 enum {
     ADMIN_OPC_KEY_LOAD = 0xc1,
@@ -133,8 +155,9 @@ enum {
     CSD_CONFIG_AES256 = 8,
 };
 
-// Vendor specific log pages of db_csd: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs.
+// Vendor specific log pages: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs.
 enum {
+    LOG_MEDIA = 0xeb,  // health of media that wear, of every top that has such
     LOG_CSD = 0xec,  // what is set
     LOG_CSD_RESULTS = 0xed,  // what reducers found
 };

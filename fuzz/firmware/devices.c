@@ -311,3 +311,14 @@ void hw_ssd_take_back(uint32_t ssd) {
     model.owners[ssd] = SSD_OWNER_NOBODY;
 }
 #endif
+
+// ---------------------------------------------------------------- health of the media: a drive with and one without
+uint32_t hw_media_health(uint32_t word) {
+    if (model.config.media_pages & 1u) return 0;
+    return word == MEDIA_HEALTH_STATE ? MEDIA_STATE_THERE | MEDIA_STATE_DEGRADED | 7u << 16 | 10u << 8 | 3u
+                                      : 100u * word;
+}
+uint32_t hw_media_state(void) {
+    uint32_t state = hw_media_health(MEDIA_HEALTH_STATE);
+    return state ? state : 10u << 8 | 100u;
+}

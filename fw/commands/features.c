@@ -141,8 +141,11 @@ static uint32_t get_host_behavior(struct request* r) {
 }
 
 // ---------------------------------------------------------------- temperature, events
-static void warn(struct request* r) {
-    if (smart_warning(&r->fn->settings) & *value_of(r, V_EVENTS)) event_report(&r->fn->events, AER_TYPE_SMART, 1);
+/// Of several the gravest: 0 reliability, 2 spare below its threshold, 1 temperature.
+void features_warn(struct function* fn) {
+    uint32_t on = smart_warning(&fn->settings, hw_media_state()) & fn->settings.value[V_EVENTS];
+    bool grave = on & (WARNS_RELIABILITY | WARNS_READ_ONLY);
+    if (on) event_report(&fn->events, AER_TYPE_SMART, grave ? 0 : on & WARNS_SPARE ? 2 : 1);
 }
 
 static uint32_t set_temperature(struct request* r) {
@@ -150,7 +153,7 @@ static uint32_t set_temperature(struct request* r) {
     if ((sensor != 0 && sensor != 15) || side > 1) return ST_INVALID_FIELD;  // there is the composite temperature alone
     if (side) r->fn->settings.temp_under = (uint16_t)dw11;
     else r->fn->settings.temp_over = (uint16_t)dw11;
-    warn(r);
+    features_warn(r->fn);
     return ST_SUCCESS;
 }
 
@@ -166,7 +169,7 @@ static uint32_t get_temperature(struct request* r) {
 
 static uint32_t set_events(struct request* r) {
     *value_of(r, V_EVENTS) = r->cmd.dw[11] & (0x1fu | OAES_NS_ATTR);  // SMART; that a namespace changed
-    warn(r);
+    features_warn(r->fn);
     return ST_SUCCESS;
 }
 

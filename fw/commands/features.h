@@ -10,6 +10,9 @@ handler_t features_set, features_get;
 /// To what was saved, or else the default; but for the clock, which stays over a controller reset.
 void features_reset(struct drive* drive, struct function* fn);
 
+/// Tell the host of what it wants to know of Critical Warning, if something of that is on.
+void features_warn(struct function* fn);
+
 /// Log page 12h, built in the page of the buffers; how many bytes have been set.
 handler_t features_page;
 

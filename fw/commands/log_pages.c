@@ -9,6 +9,7 @@
 
 // ---------------------------------------------------------------- the pages: each returns how many bytes it has set
 static uint32_t supported_page(struct request* r);
+#define MEDIA_PAGE_BYTES 64u
 
 static uint32_t error_page(struct request* r) {
     const struct error_log* log = &r->fn->errors;
@@ -54,10 +55,12 @@ static uint32_t smart_page(struct request* r) {
     hw_counters(&counters);
     memset(page, 0, 256);
     bool damaged = r->drive->store.found == STORE_DAMAGED || hw_keys_failed();
-    page[0] = smart_warning(&r->fn->settings) | (damaged ? 1u << 2 : 0);
+    uint32_t media = hw_media_state();
+    page[0] = smart_warning(&r->fn->settings, media) | (damaged ? WARNS_RELIABILITY : 0);
     put16(page + 1, CFG_TEMPERATURE);
-    page[3] = 100;  // available spare, and its threshold, in percent
-    page[4] = 10;
+    page[3] = (uint8_t)media;  // available spare, its threshold, percentage used
+    page[4] = (uint8_t)(media >> 8);
+    page[5] = (uint8_t)(media >> 16);
     // data units: thousands of 512 bytes, rounded up
     put64(page + 32, div_u64(before->io.read_sectors + counters.read_sectors + 999, 1000, NULL));
     put64(page + 48, div_u64(before->io.written_sectors + counters.written_sectors + 999, 1000, NULL));
@@ -69,6 +72,15 @@ static uint32_t smart_page(struct request* r) {
     put64(page + 160, before->io.media_errors + counters.media_errors);
     put64(page + 176, r->fn->errors.count);
     return 256;
+}
+
+/// The words of the media's health one after the other; Critical Warning in place of the bits of the state.
+static uint32_t media_page(struct request* r) {
+    uint8_t* page = page_of(r);
+    uint32_t media = hw_media_state();
+    put32(page, (media & 0x00ffffffu) | (uint32_t)smart_warning(&r->fn->settings, media) << 24);
+    for (uint32_t word = 1; word < MEDIA_PAGE_BYTES / 4; word++) put32(page + 4 * word, hw_media_health(word));
+    return MEDIA_PAGE_BYTES;
 }
 
 static uint32_t firmware_page(struct request* r) {
@@ -133,6 +145,7 @@ static uint32_t no_management_page(struct request* r) {
 enum {
     OF_OPERATORS = 1u << 0,  // only where there are operators in the data path
     OF_SEVERAL = 1u << 1,    // ... several functions
+    OF_HEALTH = 1u << 2,     // ... media with a health
 };
 #define NO_EVENT 15u
 
@@ -154,6 +167,7 @@ static const struct log_page {
 #if FUNCTIONS > 1
     {LOG_RESERVATION, OF_SEVERAL, EVENT_RESERVATION, NOTICE_BYTES, notice_page},
 #endif
+    {LOG_MEDIA, OF_HEALTH, NO_EVENT, MEDIA_PAGE_BYTES, media_page},
     {LOG_CSD, OF_OPERATORS, NO_EVENT, OPERATORS_BYTES, operators_page},
     {LOG_CSD_RESULTS, OF_OPERATORS, NO_EVENT, RESULTS_BYTES, results_page},
 };
@@ -161,6 +175,7 @@ static const struct log_page {
 
 static bool is_there(const struct request* r, const struct log_page* p) {
     if (FUNCTIONS > 1 && (p->flags & OF_SEVERAL)) return r->drive->hw.num_fn > 1;
+    if (p->flags & OF_HEALTH) return hw_media_health(MEDIA_HEALTH_STATE) & MEDIA_STATE_THERE;
     return !(p->flags & OF_OPERATORS) || r->drive->hw.key_slots;
 }
 

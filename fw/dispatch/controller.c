@@ -105,6 +105,7 @@ _Noreturn void controller_loop(struct drive* drive, struct waiting* waiting, hw_
         if ((cc_shn(cc) == 1 || cc_shn(cc) == 2) && !fn->notified) shut_down(drive, fn, cc_shn(cc));
         life_collect_error(drive);
         if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
+        if (now & EV(MEDIA_WARNING)) life_media_warning(drive);
         if (fn->life == READY) {
             if (waiting->count) go_on(waiting, drive, fn);
             if (hw_command(ring, &r.cmd)) {
@@ -113,7 +114,7 @@ _Noreturn void controller_loop(struct drive* drive, struct waiting* waiting, hw_
             }
             if (now & EV(TIMER)) life_keep_alive(drive, fn);
         }
-        uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV_RESET;
+        uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV(MEDIA_WARNING) | EV_RESET;
         if (fn->life != READY) {
             hw_sleep(awake, NEVER);
             continue;

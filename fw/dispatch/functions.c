@@ -286,8 +286,10 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
         bool more = io_commands_turn(drive, io, &wake, &poll);
         life_collect_error(drive);  // its own too, before the host can ask for it
         if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
+        if (now & EV(MEDIA_WARNING)) life_media_warning(drive);
         if (take(drive, waiting, ring) || more) continue;
         if (poll && hw_time() + CFG_POLL_US < at) at = hw_time() + CFG_POLL_US;
-        hw_sleep(EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(SQE) | wake, at);
+        wake |= EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(MEDIA_WARNING) | EV(SQE);
+        hw_sleep(wake, at);
     }
 }

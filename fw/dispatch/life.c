@@ -96,6 +96,13 @@ void life_collect_doorbell(struct drive* drive) {
     event_report(&fn->events, AER_TYPE_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
 }
 
+void life_media_warning(struct drive* drive) {
+    hw_clear(EV(MEDIA_WARNING));
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+        if (drive->functions[i].life == READY) features_warn(&drive->functions[i]);
+    }
+}
+
 void life_keep_alive(struct drive* drive, struct function* fn) {
     if (hw_time() < keep_alive_deadline(&fn->settings)) return;
     error_log_add(&fn->errors, 0, 0xffff, ST_KEEP_ALIVE_EXPIRED, 0, 0);

@@ -19,6 +19,8 @@ void life_off(struct drive* drive, struct function* fn, bool off);
 /// One record of those that commands leave: those of a storm come between the admin commands, not before them.
 void life_collect_error(struct drive* drive);
 void life_collect_doorbell(struct drive* drive);
+/// The media has a new warning.
+void life_media_warning(struct drive* drive);
 void life_keep_alive(struct drive* drive, struct function* fn);
 /// When to look again though nothing has happened: some of what commands wait for is no event.
 uint64_t life_wake(const struct function* fn, bool poll);

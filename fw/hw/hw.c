@@ -413,3 +413,14 @@ void hw_counters(struct hw_counters* counters) {
     counters->writes = running(&HW->WR_CMDS_LO, &HW->WR_CMDS_HI);
     counters->media_errors = running(&HW->MEDIA_ERR_LO, &HW->MEDIA_ERR_HI);
 }
+
+uint32_t hw_media_health(uint32_t word) {
+    HW->MEDIA_HEALTH_WORD = word;
+    return HW->MEDIA_HEALTH;
+}
+
+uint32_t hw_media_state(void) {
+    HW->MEDIA_HEALTH_WORD = MEDIA_HEALTH_BAD;  // the picture is taken when STATE is asked for after another
+    uint32_t state = hw_media_health(MEDIA_HEALTH_STATE);
+    return state & MEDIA_STATE_THERE ? state : 10u << 8 | 100u;
+}

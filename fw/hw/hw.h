@@ -213,5 +213,9 @@ struct hw_counters {
     uint64_t read_sectors, written_sectors, reads, writes, media_errors;
 };
 void hw_counters(struct hw_counters* counters);
+/// A word of the media's health, as it was when MEDIA_HEALTH_STATE was asked for last.
+uint32_t hw_media_health(uint32_t word);
+/// MEDIA_HEALTH_STATE of now; of a media without health: as new, for ever.
+uint32_t hw_media_state(void);
 
 #endif

@@ -3,6 +3,11 @@
 
 #include "base/config.h"
 
-uint8_t smart_warning(const struct settings* s) {
-    return CFG_TEMPERATURE >= s->temp_over || CFG_TEMPERATURE <= s->temp_under ? 1u << 1 : 0;
+uint8_t smart_warning(const struct settings* s, uint32_t media) {
+    uint32_t spare = media & 0xffu, threshold = media >> 8 & 0xffu;
+    uint32_t warning = CFG_TEMPERATURE >= s->temp_over || CFG_TEMPERATURE <= s->temp_under ? WARNS_TEMPERATURE : 0;
+    if (spare < threshold) warning |= WARNS_SPARE;
+    if (media & MEDIA_STATE_DEGRADED) warning |= WARNS_RELIABILITY;
+    if (media & MEDIA_STATE_READ_ONLY) warning |= WARNS_READ_ONLY;
+    return (uint8_t)warning;
 }

@@ -60,7 +60,8 @@ static inline uint64_t keep_alive_deadline(const struct settings* s) {
     return s->keep_alive_us ? s->keep_alive_from + s->keep_alive_us : NEVER;
 }
 
-/// Critical Warning of the SMART log.
-uint8_t smart_warning(const struct settings* s);
+/// Critical Warning of the SMART log; media: of hw_media_state.
+enum { WARNS_SPARE = 1u << 0, WARNS_TEMPERATURE = 1u << 1, WARNS_RELIABILITY = 1u << 2, WARNS_READ_ONLY = 1u << 3 };
+uint8_t smart_warning(const struct settings* s, uint32_t media);
 
 #endif

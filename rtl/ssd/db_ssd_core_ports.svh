@@ -54,6 +54,9 @@
   output cmb_write_req_t        m_cmb_write_req,
   input  axi_write_rsp_t        m_cmb_write_rsp,
   input  logic [51:0]           media_pages,       ///< capacity in 4 KiB
+  output logic [3:0]            m_media_health_word,  ///< of the media's health
+  input  logic [31:0]           s_media_health,    ///< that word, at most 3 cycles later
+  input  logic                  s_media_warning,   ///< pulse: a warning of it is new
   input  logic [63:0]           time_us,           ///< free running
   output logic                  idle,              ///< nothing will change inside until an input does, or at wake_us
   output logic [63:0]           wake_us,

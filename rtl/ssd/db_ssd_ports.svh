@@ -113,6 +113,10 @@
   input  logic                         m_cmb_rvalid,
   output logic                         m_cmb_rready,
   input  logic [51:0]                  media_pages,       ///< capacity in 4 KiB
+  /// Health of the media for the SMART log, a word at a time (MediaHealth of facts/doorbell.yaml). All zero: the media has none.
+  output logic [3:0]                   m_media_health_word,
+  input  logic [31:0]                  s_media_health,    ///< that word, at most 3 cycles later
+  input  logic                         s_media_warning,   ///< pulse: a warning of it is new
   input  logic [63:0]                  time_us,           ///< free running
   /// Nothing will change inside until an input does, or time_us reaches wake_us.
   output logic                         idle,

@@ -12,6 +12,7 @@
 #include "common/ring.h"
 #include "interface/db_sim.h"
 #include "media/media.h"
+#include "media/nand_health.h"
 #include "media/nand_port.h"
 
 namespace db {
@@ -62,6 +63,7 @@ class AxiMedia {
     bool cmd_busy = false, cmd_err = false;
     u64 cmd_at = 0;
     NandPort nand;
+    NandHealth<Top> health;
     // what of the outputs stood there unanswered in the last cycle
     struct {
         bool aw, w, ar, cmd;
@@ -397,7 +399,8 @@ class AxiMedia {
     }
 
   public:
-    AxiMedia(Top& t, Media& m, const db_config& c) : top(t), media(m), count(m.count), nand(m, c.clock_khz) {
+    AxiMedia(Top& t, Media& m, const db_config& c)
+        : top(t), media(m), count(m.count), nand(m, c.clock_khz), health(t, m) {
         rd_lat = ns_to_cycles(c.media_latency_ns, c.clock_khz);
         wr_lat = ns_to_cycles(c.media_write_latency_ns, c.clock_khz);
         flush_lat = ns_to_cycles(c.media_flush_latency_ns, c.clock_khz);
@@ -416,6 +419,7 @@ class AxiMedia {
         rd_n = wr_n = early_n = 0;
         cmd_busy = false;
         nand.forget();
+        health.reset();
         held = {};
         top.m_axi_rvalid = 0;
         top.m_axi_bvalid = 0;
@@ -429,10 +433,11 @@ class AxiMedia {
         sample_ar();
         sample_w();
         sample_command();
+        health.sample();
         r_done = top.m_axi_rvalid && top.m_axi_rready;
         b_done = top.m_axi_bvalid && top.m_axi_bready;
         return top.m_axi_rvalid | top.m_axi_bvalid | top.s_media_rsp_valid | top.m_axi_awvalid | top.m_axi_wvalid |
-               top.m_axi_arvalid | top.m_media_cmd_valid;
+               top.m_axi_arvalid | top.m_media_cmd_valid | top.s_media_warning;
     }
 
     /// After the clock edge; `now` is the cycle that begins. stall: bits to hold AW, W, AR, R, B back in this cycle.
@@ -460,11 +465,12 @@ class AxiMedia {
             cmd_busy = false;
         }
         top.m_media_cmd_ready = !cmd_busy;
+        health.update();
     }
 
     /// First cycle in which something will happen without the core doing anything; `now` if that is at once.
     u64 next_event(u64 now) const {
-        if (top.m_axi_rvalid || top.m_axi_bvalid || top.s_media_rsp_valid || early_n) return now;
+        if (top.m_axi_rvalid || top.m_axi_bvalid || top.s_media_rsp_valid || top.s_media_warning || early_n) return now;
         u64 e = NEVER;
         for (int i = 0; i < 2; ++i) {
             if (rd[i].head != rd[i].tail) {

@@ -22,6 +22,7 @@ Blocks::Blocks(const Geometry& geometry, const db_nand_config& c, db_nand_figure
             --free_on[die], --good_on[die];
             ++f.bad;
         }
+        spares += good_on[die] > least_good ? good_on[die] - least_good : 0;
     }
 }
 
@@ -51,6 +52,7 @@ void Blocks::erase(u32 block, bool spare) {
         ++f.retired;
         return;
     }
+    is_worn |= b.erases >= b.made_for && good_on[die] <= least_good;
     b.state = FREE;
     ++free_on[die];
 }

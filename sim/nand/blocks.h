@@ -33,6 +33,11 @@ class Blocks {
     bool read(u32 block);
 
     void read_figures(db_nand_figures& out) const;
+    /// Blocks that may become bad, and how many they were.
+    u32 spare() const { return spares - u32(f.retired); }
+    u32 spare_once() const { return spares; }
+    /// A block is worn that its die cannot spare.
+    bool worn() const { return is_worn; }
 
   private:
     struct Block {
@@ -42,7 +47,8 @@ class Blocks {
     };
     const Geometry& g;
     db_nand_figures& f;
-    u32 read_limit, endurance, least_good;
+    u32 read_limit, endurance, least_good, spares = 0;
+    bool is_worn = false;
     std::vector<Block> all;
     std::vector<u32> free_on, good_on;
 };

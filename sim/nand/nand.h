@@ -37,6 +37,10 @@ class Nand {
 
     db_nand_figures figures() const;
     u64 check() const;
+    /// Blocks that may become bad, and how many they were; a block is worn that its die cannot spare.
+    u32 spare() const { return ftl.blocks.spare(); }
+    u32 spare_once() const { return ftl.blocks.spare_once(); }
+    bool worn() const { return ftl.blocks.worn(); }
 
   private:
     static constexpr u32 NOWHERE = 0xFFFFFFFF;

@@ -30,6 +30,7 @@ SIM: dict[str, Sequence[str]] = {
 
 SIM_OUTSIDE: dict[str, Sequence[str]] = {
     "pcie": ("doorbell_facts.h",),
+    "media": ("doorbell_facts.h",),
     "drives": ("nvme_facts.h",),
     "runtime": ("verilated.h", "verilated_cov.h", "verilated_vcd_c.h", "verilated_fst_c.h"),
 }

@@ -18,6 +18,30 @@ class Op(IntEnum):
     CRC32C = 5
 
 
+class MediaHealth(IntEnum):
+    """Words of s_media_health. All are as they were when STATE was last asked for after another. Units are of 4 KiB."""
+
+    STATE = 0  # 7:0 spare left and 15:8 its threshold, percent; 23:16 endurance used, percent; bits below
+    HOST_LO = 1  # units that the host wrote
+    HOST_HI = 2
+    MEDIA_LO = 3  # units that were programmed
+    MEDIA_HI = 4
+    ERASES_LEAST = 5  # of a block
+    ERASES_MEAN = 6
+    ERASES_MOST = 7
+    BAD = 8  # blocks that are bad
+    SPARE = 9  # blocks that may become so
+    COLLECTIONS = 10  # blocks that were collected
+
+
+class MediaHealthState(IntEnum):
+    """Bits of MediaHealth.STATE."""
+
+    THERE = 0x01000000  # the media has a health
+    DEGRADED = 0x02000000  # its reliability is
+    READ_ONLY = 0x04000000
+
+
 class VendorOpc(IntEnum):
     """Vendor specific admin commands of db_csd and db_vcsd; bits 1:0 are the direction of their data."""
 
@@ -153,8 +177,9 @@ class CsdConfig(IntEnum):
 
 
 class VendorLog(IntEnum):
-    """Vendor specific log pages of db_csd: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs."""
+    """Vendor specific log pages: where neither OCP (C0h to CFh) nor nvme-cli's plugins have theirs."""
 
+    MEDIA = 0xEB  # health of media that wear, of every top that has such
     CSD = 0xEC  # what is set
     CSD_RESULTS = 0xED  # what reducers found
 

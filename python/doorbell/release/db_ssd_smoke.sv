@@ -22,7 +22,8 @@ module db_ssd_smoke;
     .cfg_msix_enable(1'b0), .cfg_msix_mask(1'b0), .cfg_flr(1'b0), .m_axi_awready(1'b1), .m_axi_wready(1'b1),
     .m_axi_bid(1'b0), .m_axi_bresp('0), .m_axi_bvalid(1'b0), .m_axi_arready(1'b1), .m_axi_rid(1'b0), .m_axi_rdata('0),
     .m_axi_rresp('0), .m_axi_rlast(1'b0), .m_axi_rvalid(1'b0), .m_media_cmd_ready(1'b1), .s_media_rsp_valid(1'b0),
-    .s_media_rsp_err(1'b0), .media_pages(52'd16384), .time_us);
+    .s_media_rsp_err(1'b0), .media_pages(52'd16384),
+    .s_media_health('0), .s_media_warning(1'b0), .time_us);
 
   initial begin
     repeat (200) @(posedge clk);

@@ -93,6 +93,9 @@ module db_ssd_admin
   output logic                    ns_valid,
   output ns_entry_t               ns_entry,
   input  logic [51:0]             media_pages,       ///< capacity in 4 KiB
+  output logic [3:0]              m_media_health_word,
+  input  logic [31:0]             s_media_health,    ///< that word, at most 3 cycles later
+  input  logic                    s_media_warning,   ///< pulse: a warning of it is new
   // control of the whole controller
   output control_t                control,
   input  logic                    quiet,             ///< no DMA or media access outstanding
@@ -191,7 +194,8 @@ module db_ssd_admin
     .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .time_us,
     .events, .event_set, .fn_events, .ring_wr, .io_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
     .err(s_err),
-    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters, .abort_found,
+    .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters,
+    .media_health(s_media_health), .media_health_word(m_media_health_word), .abort_found,
     .abort_watching, .abort_caught, .start, .copy, .abort_cmd(m_abort), .completion(m_completion),
     .queue_ctx(m_queue_ctx), .media(m_media), .store(m_store), .ns(ns_entry.ns),
     .ns_index(ns_entry.index),
@@ -204,7 +208,8 @@ module db_ssd_admin
   // ---- events and sleep
   db_ssd_admin_events #(.NUM_FN(NUM_FN)) i_events (
     .clk, .rst, .host_regs, .cc_en, .cc_written, .flr, .fn_enable, .of_fn(fn_events),
-    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .ring_wr, .ring_rd,
+    .err(s_err_valid), .doorbell_err(s_doorbell_err_valid), .media_warning(s_media_warning),
+    .ring_wr, .ring_rd,
     .io_waits(io_waits_q), .copy_idle, .media_idle(media_idle && store_idle),
     .completion_idle(!m_completion_valid), .queue_ctx_idle(!m_queue_ctx_valid),
     .quiet, .host_quiet, .cmds_inflight, .cmds_unread, .sq_inflight, .abort_busy, .time_us, .sqe_waits(s_sqe_valid),

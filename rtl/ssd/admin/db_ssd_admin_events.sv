@@ -17,6 +17,7 @@ module db_ssd_admin_events
   input  logic [NUM_FN-1:0] fn_enable, ///< the function is there
   input  logic        err,            ///< level: an error record waits
   input  logic        doorbell_err,   ///< pulse
+  input  logic        media_warning,  ///< pulse
   input  logic [4:0]  ring_wr,        ///< of the ring of entries: it has some where they differ
   input  logic [4:0]  ring_rd,
   input  logic        io_waits,       ///< level: so has the ring of I/O commands
@@ -57,9 +58,11 @@ module db_ssd_admin_events
       of_fn[i] = '{en_fell: en_fell_q[i], cc: written[i], flr: flr[i], enable: fn_enable[i]};
     end
   end
-  assign set = '{doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q != '0, cc: written != '0};
+  assign set = '{media_warning: media_warning,
+                 doorbell_err: doorbell_err, nssr: nssr, en_fell: en_fell_q != '0, cc: written != '0};
 
   assign events = '{
+    media_warning: seen.media_warning,
     abort_idle: !abort_busy, host_quiet: host_quiet, sq_idle: !sq_inflight, drained: drained_q,
     queue_ctx_idle: queue_ctx_idle,
     completion_idle: completion_idle,
@@ -82,7 +85,8 @@ module db_ssd_admin_events
       en_fell_q[i] <= (en_q[i] && !en[i]) || (gone[i] && !gone_q[i]);  // nobody need have enabled it
     end
     drained_q <= cmds_inflight == cmds_unread;
-    idle_q    <= asleep && copy_idle && completion_idle && queue_ctx_idle && !sqe_waits && !media_waits;
+    idle_q    <= asleep && copy_idle && completion_idle && queue_ctx_idle && !sqe_waits && !media_waits &&
+                 !media_warning;
     if (rst) begin
       irq       <= 1'b0;
       due_q     <= 1'b0;

@@ -6,6 +6,7 @@ package db_ssd_admin_pkg;
   // What the firmware can wait for: the bits of register EVENT, the first in bit 0 (tests/python/test_registers.py
   // compares them with regs/db_ssd_fw.rdl).
   typedef struct packed {
+    logic media_warning;    // the media has a warning that it had not; stays until it is cleared
     logic abort_idle;       // no abort of I/O commands, or look for some, is in process
     logic host_quiet;       // no DMA is outstanding, and none will be while control.stop is on
     logic sq_idle;          // the selected submission queue has no command in flight
@@ -35,6 +36,7 @@ package db_ssd_admin_pkg;
 
   // Events that stay in their register: pulses that set them.
   typedef struct packed {
+    logic media_warning;
     logic doorbell_err;
     logic nssr;
     logic en_fell;

@@ -40,6 +40,7 @@ module db_ssd_admin_regs
   input  logic            doorbell_err_valid, ///< pulse
   input  doorbell_err_t   doorbell_err,
   input  smart_counters_t counters,
+  input  logic [31:0]     media_health,       ///< the word that is asked for
   input  abort_found_t    abort_found,
   input  logic [ABORT_WATCHES-1:0] abort_watching,
   input  logic [ABORT_WATCHES-1:0] abort_caught,
@@ -72,6 +73,7 @@ module db_ssd_admin_regs
   output arb_cfg_t        arb_cfg,
   output fn_set_t         fn_set,            ///< what functions may have
   output logic [MAX_FN-1:0] cache_off, ///< of which functions every write is as one with FUA
+  output logic [3:0]      media_health_word,
   output coalesce_cfg_t   coalesce_cfg,
   output logic            int_vec_cfg_valid,  ///< pulse
   output int_vec_cfg_t    int_vec_cfg
@@ -177,6 +179,8 @@ module db_ssd_admin_regs
     in.EVENT.flr.next             = events.flr;
     in.EVENT.err.next             = events.err;
     in.EVENT.doorbell_err.hwset   = event_set.doorbell_err;
+    in.EVENT.media_warning.hwset  = event_set.media_warning;
+    in.MEDIA_HEALTH.V.next        = media_health;
     in.EVENT.timer.next           = events.timer;
     in.EVENT.copy_idle.next       = events.copy_idle;
     in.EVENT.media_idle.next      = events.media_idle;
@@ -274,7 +278,8 @@ module db_ssd_admin_regs
   assign err_pop  = out.ERR_STATUS.pop.value;
 
   // ---- what it sets
-  assign event_seen = '{doorbell_err: out.EVENT.doorbell_err.value, nssr: out.EVENT.nssr.value,
+  assign event_seen = '{media_warning: out.EVENT.media_warning.value,
+                        doorbell_err: out.EVENT.doorbell_err.value, nssr: out.EVENT.nssr.value,
                         en_fell: out.EVENT.en_fell.value, cc: out.EVENT.cc.value};
   assign wake_on   = event_t'(out.WAKE_ON.mask.value);
   assign wake_us   = {out.WAKE_HI.V.value, out.WAKE_LO.V.value};
@@ -297,6 +302,7 @@ module db_ssd_admin_regs
                               '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,
                                 rate: out.FN_LIMIT_RATE.rate.value, burst: out.FN_LIMIT_BURST.burst.value};
   assign cache_off         = out.CACHE.off.value & FUNCTIONS;
+  assign media_health_word = out.MEDIA_HEALTH_WORD.word.value;
   assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};
   assign int_vec_cfg_valid = out.INT_VEC_CFG.go.value;
   assign int_vec_cfg       = '{vector: out.INT_VEC_CFG.vector.value, exempt: out.INT_VEC_CFG.cd.value};

@@ -78,6 +78,7 @@ module sim_endpoint
                 || op == 5 && mleft == 0 && w_left == 0 && !m_axi_awvalid && !m_axi_wvalid
                 || wait_rsp && !m_media_cmd_valid;
     assign idle = waits && !m_axis_rq_tvalid && !m_axis_cc_tvalid && !cq_go && !cq_busy && cq_first && cfg_flr == 0;
+    assign m_media_health_word = '0;
     assign wake_us = regs[13] == 0 ? '1 : 64'(regs[13]);
 
     function automatic logic [31:0] merge(input logic [31:0] old, input logic [31:0] d, input logic [3:0] be);
