@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define DB_SIM_ABI 9
+#define DB_SIM_ABI 10
 
 typedef struct db_sim db_sim;
 
@@ -261,6 +261,8 @@ int db_stalls(const db_sim* s, uint32_t* out, int n);               // stat_stal
 // Bytes that a function has written to host memory and read there, its interrupts; 0, or -1: there is no such function.
 int db_traffic(const db_sim* s, uint32_t fn, uint64_t out[3]);
 int db_coverage(db_sim* s, const char* path);  // -1: not built with it
+// How often each line and toggle of the RTL was met, up to n; how many there are, or -1: not built with it.
+int db_coverage_counts(const db_sim* s, uint32_t* out, int n);
 int db_trace(db_sim* s, const char* path);     // a waveform from now on; time counts half cycles; -1: not built with it
 void db_trace_window(db_sim* s, uint64_t first, uint64_t end);  // only these cycles of it; 0, ~0: all
 void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte);

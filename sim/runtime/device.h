@@ -87,6 +87,7 @@ struct db_sim {
     virtual bool idle() const = 0;
     virtual int stalls(db::u32* out, int n) const = 0;
     virtual int coverage(const char* path) = 0;
+    virtual int coverage_counts(uint32_t* out, int n) const = 0;
     virtual int trace(const char* path) = 0;
     virtual void trace_window(db::u64 first, db::u64 end) = 0;
 };

@@ -283,6 +283,7 @@ int db_traffic(const db_sim* s, uint32_t fn, uint64_t out[3]) {
     return 0;
 }
 int db_coverage(db_sim* s, const char* path) { return s->coverage(path); }
+int db_coverage_counts(const db_sim* s, uint32_t* out, int n) { return s->coverage_counts(out, n); }
 int db_trace(db_sim* s, const char* path) { return s->trace(path); }
 void db_trace_window(db_sim* s, uint64_t first, uint64_t end) { s->trace_window(first, end); }
 

@@ -240,6 +240,7 @@ class DeviceSim final : public db_sim {
     }
     int stalls(u32* out, int n) const override { return stall_counters(top, out, n); }
     int coverage(const char* path) override { return model.coverage(path); }
+    int coverage_counts(u32* out, int n) const override { return model.coverage_counts(out, n); }
     int trace(const char* path) override { return model.trace(path); }
     void trace_window(u64 first, u64 end) override { model.trace_window(first, end); }
 };

@@ -94,7 +94,7 @@ COMMANDS = {
     ),
     "fuzz": Subcommand(
         "doorbell.fuzz.command",
-        "Random inputs, guided by coverage, against the firmware, the vfio-user server and readers of files.",
+        "Random inputs, guided by coverage, against the RTL, the firmware, the vfio-user server, readers of files.",
         "./doorbell fuzz vfio --minutes 60",
         clone=True,
     ),

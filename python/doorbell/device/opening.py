@@ -31,12 +31,13 @@ def open_sim(
     num_fn: int = 1,
     params: dict[str, int | str] | None = None,
     trace: str | None = None,
+    coverage: bool = False,
     **options: Any,
 ) -> Any:
     """A simulated drive: the Verilated top (built when missing) or the functional model.
 
     num_fn: PCIe functions, the PF and its VFs, 1 to 17. Of a top with SSDs beside it `ssds` may say what they are.
-    trace: what waveforms it can write, "vcd" or "fst".
+    trace: what waveforms it can write, "vcd" or "fst". coverage: it counts lines and toggles (`Sim.coverage_counts`).
     """
     if not 1 <= num_fn <= MAX_FN:
         raise UserError(f"{num_fn} functions: a drive has the PF and at most {MAX_FN - 1} VFs")
@@ -62,7 +63,8 @@ def open_sim(
         wanted.setdefault("GRANULE_LOG2", log2)
     if options.get("nand"):
         wanted.setdefault("READ_BUF_BYTES", READ_BUF_BYTES)
-    library = simulator(top, wanted, trace=trace)  # without trace the same build as every other command uses
+    # Without trace or coverage the same build as every other command uses.
+    library = simulator(top, wanted, coverage or None, trace=trace)
     if has_ssds(top):
         if options.pop("nand", None):
             raise UserError(f"the data of {top} is on SSDs: --media is not for it")

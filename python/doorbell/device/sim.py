@@ -239,6 +239,15 @@ class Sim(Handle, PciFunction):
         self._lib.counters(self._h, values, len(names))
         return dict(zip(names, values))
 
+    def coverage_counts(self) -> ctypes.Array[c_uint32]:
+        """How often each line and toggle of the RTL was met; of a library built with coverage alone."""
+        count = self._lib.coverage_counts(self._h, None, 0)
+        if count < 0:
+            raise SimError("the library was not built with coverage")
+        counts = (c_uint32 * count)()
+        self._lib.coverage_counts(self._h, counts, count)
+        return counts
+
     def errors(self) -> dict[str, int]:
         """Broken rules of PCIe, AXI or the runtime, where there are any."""
         return {k: v for k, v in self.counters().items() if k.startswith("error.") and v}

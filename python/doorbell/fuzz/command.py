@@ -24,8 +24,8 @@ def main(
     out: Path = typer.Option(Path("."), help="Folder for the input that failed."),
     json: Path | None = typer.Option(None, metavar="FILE", help="Write what was found as JSON; - for standard output."),
 ) -> int:
-    """Random inputs, guided by the coverage that they reach, against the firmware, the vfio-user server and readers of
-    files.
+    """Random inputs, guided by the coverage that they reach, against the RTL, the firmware, the vfio-user server and
+    readers of files.
 
     What reached something new is kept in the cache, and the next run begins with it. An input that failed is a file:
     --replay shows it again.

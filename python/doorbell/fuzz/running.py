@@ -18,8 +18,6 @@ from doorbell import paths
 from doorbell.fuzz.building import libfuzzer, program
 from doorbell.fuzz.targets import Target
 
-SLOW_S = 20
-"""An input that takes longer has hung its target."""
 STATUS = re.compile(r"^#(\d+)\s+(\w+).*?\bft: (\d+) corp: (\d+)")
 DONE = re.compile(r"^Done (\d+) runs")
 EXECUTED = re.compile(r"^stat::number_of_executed_units:\s+(\d+)")
@@ -68,10 +66,11 @@ def run(
     options = [
         f"-seed={seed}",
         f"-max_len={target.longest}",
-        f"-timeout={SLOW_S}",
+        f"-timeout={target.slow_s}",
         "-rss_limit_mb=2048",
         "-verbosity=1",
         "-print_final_stats=1",
+        *target.options,
     ]
     with tempfile.TemporaryDirectory(prefix="doorbell-fuzz-") as folder:
         found = Path(folder) / "found"
@@ -133,12 +132,13 @@ def _follow(command: list[str], found: Path, out: Path, shown: Callable[[int, fl
         ),
         text[-1] if text else f"exit status {process.returncode}",
     )
-    kept_file = next(iter(sorted(found.iterdir())), None)
     file = None
-    if kept_file is not None:
+    for left in sorted(
+        found.iterdir(), reverse=True
+    ):  # the input last: "crash-", "timeout-"; before it a script, if any
         out.mkdir(parents=True, exist_ok=True)
-        file = out / kept_file.name
-        file.write_bytes(kept_file.read_bytes())
+        file = out / left.name
+        file.write_bytes(left.read_bytes())
     stack = (line for line in text if line.lstrip().startswith("#") and "fuzzer::" not in line and "libc" not in line)
     report = "\n".join(stack)
     return Outcome(executions, features, kept, seconds, file, f"{telling}\n{report}".strip())

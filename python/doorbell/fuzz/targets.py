@@ -16,7 +16,8 @@ CORPUS = SOURCES / "corpus"
 @dataclass(frozen=True)
 class Target:
     """source: its C source in fuzz/firmware, around the firmware for so many functions, with extents or not; "": it is
-    Python, `module` of this package. longest: bytes of an input.
+    Python, `module` of this package. longest: bytes of an input. slow_s: an input that takes longer has hung it.
+    options: of libFuzzer, its own.
     """
 
     name: str
@@ -26,6 +27,8 @@ class Target:
     extents: bool = False
     module: str = ""
     longest: int = 600
+    slow_s: int = 20
+    options: tuple[str, ...] = ()
 
     @property
     def corpus(self) -> Path:
@@ -45,6 +48,14 @@ TARGETS = {
             "settings-functions", "the same of 17 functions with places on SSDs", "settings", 17, True, longest=1500
         ),
         Target("vfio", "messages of a client, against the vfio-user server with a drive behind it", module="messages"),
+        Target(
+            "rtl",
+            "commands, queues, resets and faults, against the whole RTL of db_csd",
+            module="rtl",
+            longest=800,
+            slow_s=900,
+            options=("-len_control=0",),  # inputs are slow here: not first all those of a byte
+        ),
         Target("files", "job files, traces, sweeps, scripts of a soak", module="files"),
     )
 }

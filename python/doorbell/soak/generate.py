@@ -37,8 +37,9 @@ class Generator:
     kinds: tuple[str, ...] = RESETS  # of resets
     second: tuple[str, ...] = ("power", "link", "disable")  # after another one
 
-    def __init__(self, seed: int, shape: Shape) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self, seed: int, shape: Shape, rng: random.Random | None = None) -> None:
+        """rng: where the random numbers come from, else they are made of the seed."""
+        self.rng = rng or random.Random(seed)
         self.shape = shape
         self.serial = 0
         self.resets: list[str] = []
@@ -59,13 +60,17 @@ class Generator:
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:
+        yield from self.start()
+        while True:
+            yield from self.turn()
+
+    def start(self) -> Iterator[Step]:
+        """What a new drive is given first."""
         if self.shape.keys:
             yield from self.keys_for_all()
             for ns in range(1, self.shape.spaces, 2):
                 yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
         yield from self.programs()
-        while True:
-            yield from self.turn()
 
     def turn(self) -> Iterator[Step]:
         yield from self.burst()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,11 +17,22 @@ import pytest
 from doorbell.errors import UserError
 from doorbell.fuzz import TARGETS, run
 from doorbell.fuzz.building import libfuzzer, program
+from doorbell.fuzz.rtl import STEPS, steps_of
 from doorbell.fuzz.running import STATUS
 from doorbell.fuzz.targets import CORPUS, target
+from doorbell.soak.run import replay
+from doorbell.soak.steps import checked, load
 
 ROOT = Path(__file__).resolve().parents[3]
-RUNS = {"admin": 8000, "functions": 4000, "settings": 8000, "settings-functions": 4000, "vfio": 400, "files": 1500}
+RUNS = {
+    "admin": 8000,
+    "functions": 4000,
+    "settings": 8000,
+    "settings-functions": 4000,
+    "vfio": 400,
+    "files": 1500,
+    "rtl": 150,
+}
 NIGHTLY = ("settings-functions",)
 """The others make the same claims of each part of it."""
 
@@ -33,12 +45,23 @@ def doorbell(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.nightly) if n in NIGHTLY else n for n in TARGETS])
-def test_corpus_and_a_short_run(name: str, tmp_path: Path) -> None:
-    """Under sanitizers, with nothing that the target's model forbids."""
+def test_corpus_and_a_short_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under sanitizers, with nothing that the target's model forbids. The RTL: without guidance, so nothing is built
+    for this alone."""
+    monkeypatch.setenv("DOORBELL_FUZZ_GUIDED", "0")
     found = run(TARGETS[name], runs=RUNS[name], seed=1, out=tmp_path)
     assert not found.why, found.why
     assert found.executions >= RUNS[name]
-    assert found.kept > 10
+    assert found.kept > 10 or name == "rtl"
+
+
+@pytest.mark.nightly
+def test_rtl_is_guided_by_its_lines_and_toggles(tmp_path: Path) -> None:
+    """Inputs reach what those of the corpus do not, and are kept for it."""
+    corpus = run(TARGETS["rtl"], runs=1, seed=1, out=tmp_path)
+    more = run(TARGETS["rtl"], runs=300, seed=1, out=tmp_path)
+    assert not corpus.why and not more.why
+    assert more.features > corpus.features > 10_000 and more.kept > corpus.kept > 10
 
 
 def test_every_corpus_is_of_a_target_and_small() -> None:
@@ -112,6 +135,46 @@ def test_a_failure_is_a_file_that_shows_it(tmp_path: Path, monkeypatch: pytest.M
     assert found.failure is not None and found.failure.read_bytes()[:1] == b"!"
     again = run(TARGETS["files"], inputs=[found.failure], out=tmp_path / "out")
     assert "an exclamation mark" in again.why
+
+
+def test_a_failure_of_the_rtl_leaves_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that was done since power-on; here of a drive that likes no Flush. A soak of the real one finds no fault."""
+    bad = tmp_path / "bad.py"
+    bad.write_text(
+        "from doorbell.fuzz import rtl\n"
+        "from doorbell.soak.judge import Failure\nfrom doorbell.soak.player import Player\n"
+        "do_io = Player.do_io\n"
+        "def changed(self, step):\n"
+        "    if step['op'] == 'flush': raise Failure('status', 'no Flush')\n"
+        "    do_io(self, step)\n"
+        "Player.do_io = changed\nrtl.main()\n"
+    )
+    monkeypatch.setattr("doorbell.fuzz.running.command_of", lambda t: [sys.executable, str(bad)])
+    monkeypatch.setenv("DOORBELL_FUZZ_GUIDED", "0")
+    flushes = (data for data in map(random.Random(1).randbytes, [60] * 1000)
+               if any(step.get("op") == "flush" for step in steps_of(data)))  # fmt: skip
+    (tmp_path / "input").write_bytes(next(flushes))
+    found = run(TARGETS["rtl"], inputs=[tmp_path / "input"], out=tmp_path / "out")
+    assert "status: no Flush" in found.why and found.failure is not None
+    (file,) = (tmp_path / "out").glob("script-*.json")
+    script = load(file)
+    assert json.loads(file.read_text())["failure"] == {"kind": "status", "text": "no Flush"}
+    assert script.steps[-1]["op"] == "flush"
+    assert len(script.steps) > 10, "what the drive was given first, too"
+    assert replay(script).failure is None
+
+
+def test_bytes_are_steps() -> None:
+    """The same bytes are the same steps, other ones others, and they come to an end."""
+    inputs = [random.Random(n).randbytes(100) for n in range(20)]
+    made = [list(steps_of(data)) for data in inputs]
+    assert made == [list(steps_of(data)) for data in inputs]
+    assert len({str(steps) for steps in made}) == len(made)
+    assert all(0 < len(steps) <= STEPS for steps in [*made, list(steps_of(b""))])
+    assert {step["do"] for steps in made for step in steps} > {"io", "run"}
+    for steps in made:
+        for step in steps:
+            checked(step, "a step")
 
 
 def test_progress_of_libfuzzer_is_understood() -> None:
