@@ -263,7 +263,7 @@ int db_traffic(const db_sim* s, uint32_t fn, uint64_t out[3]);
 int db_coverage(db_sim* s, const char* path);  // -1: not built with it
 // How often each line and toggle of the RTL was met, up to n; how many there are, or -1: not built with it.
 int db_coverage_counts(const db_sim* s, uint32_t* out, int n);
-int db_trace(db_sim* s, const char* path);     // a waveform from now on; time counts half cycles; -1: not built with it
+int db_trace(db_sim* s, const char* path);  // a waveform from now on; time counts half cycles; -1: not built with it
 void db_trace_window(db_sim* s, uint64_t first, uint64_t end);  // only these cycles of it; 0, ~0: all
 void db_link_rate(const db_sim* s, uint64_t* ticks_per_cycle, uint64_t* ticks_per_byte);
 

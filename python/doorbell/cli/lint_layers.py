@@ -32,7 +32,7 @@ SIM_OUTSIDE: dict[str, Sequence[str]] = {
     "pcie": ("doorbell_facts.h",),
     "media": ("doorbell_facts.h",),
     "drives": ("nvme_facts.h",),
-    "runtime": ("verilated.h", "verilated_cov.h", "verilated_vcd_c.h", "verilated_fst_c.h"),
+    "runtime": ("verilated.h", "verilated_cov.h", "verilated_vcd_c.h", "verilated_fst_c.h", "Vtop__Syms.h"),
 }
 """Headers in quotes that are not of sim/, and who may include them: what is NVMe's, drives alone."""
 
