@@ -9,7 +9,6 @@ found on all mapped modules put together again.
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -32,6 +31,7 @@ from doorbell.synth.records import (
     write_records,
 )
 from doorbell.synth.timing import clock, place
+from doorbell.ui import write_json
 
 
 def show(result: Result, number: int) -> None:
@@ -62,17 +62,6 @@ def parse_params(given: list[str], data_w: int) -> dict[str, int]:
             raise UserError(f"--param {text}: must look like NUM_QP=32")
         result[name] = int(value)
     return result
-
-
-def write_json(file: Path, what: dict[str, Any]) -> None:
-    text = json.dumps(what, indent=2)
-    if str(file) == "-":
-        print(text)
-        return
-    try:
-        file.write_text(text + "\n")
-    except OSError as e:
-        raise UserError(f"cannot write {file}: {e.strerror}") from e
 
 
 def clocks(
