@@ -16,6 +16,8 @@ from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import VendorStatus
 
 INVALID, IN_LOG = Status.INVALID_OPCODE, "KAT_EXPIRED"
+OF_ITS_DRIVE = {"POWER_LOSS", "CMD_INTERRUPTED", "TRANSIENT_TRANSPORT"}
+"""What db_host knows of the drive behind it, and answers with a second try: never ours."""
 
 
 def words_of(folder: str, suffixes: tuple[str, ...], aside: str) -> set[str]:
@@ -40,7 +42,7 @@ def test_every_status_is_seen_or_explained() -> None:
     assert not seen.keys() & never.keys()
     assert seen.keys() | never.keys() == cli.names().keys()
     names = cli.names()
-    assert {names[v] for v in seen} == named_by_sources() - {IN_LOG}
+    assert {names[v] for v in seen} == named_by_sources() - {IN_LOG} - OF_ITS_DRIVE
     assert all(re.match(r"`test_\w+`", said) for said in seen.values()) and all(never.values())
 
 
