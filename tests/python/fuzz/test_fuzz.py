@@ -31,7 +31,7 @@ RUNS = {
     "settings-functions": 4000,
     "vfio": 400,
     "files": 1500,
-    "rtl": 150,
+    "rtl": 20,
 }
 NIGHTLY = ("settings-functions",)
 """The others make the same claims of each part of it."""

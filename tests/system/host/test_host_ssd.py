@@ -16,7 +16,7 @@ from doorbell.device.host_sim import HostSim
 PARAMS = {"DATA_W": 128, "MS_CYCLES": 5000}
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["PRPs", "SGLs"])
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.nightly)], ids=["PRPs", "SGLs"])
 def sim(request: pytest.FixtureRequest) -> Iterator[HostSim]:
     params = {"DATA_W": 256} | ({"SGL": 1} if request.param else {})
     drive = ssd_drive(build.simulator("db_ssd", params), media_size=32 << 20)
