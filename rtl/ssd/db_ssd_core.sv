@@ -94,10 +94,6 @@ module db_ssd_core
   if (MEDIA_ADDR_W < 20 || MEDIA_ADDR_W > 64) begin : g_bad_addr
     $error("%m: MEDIA_ADDR_W must be 20..64");
   end
-  if (READ_BUF_BYTES < 8192 || READ_BUF_BYTES > 1048576 ||
-      READ_BUF_BYTES != 2 ** $clog2(READ_BUF_BYTES)) begin : g_bad_buf
-    $error("%m: READ_BUF_BYTES (%0d) must be a power of two, 8192..1048576", READ_BUF_BYTES);
-  end
 
   // ---- read clients of db_pcie_endpoint
   localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
@@ -180,14 +176,13 @@ module db_ssd_core
   ) i_pcie (
     .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
     .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .silent, .hold(NUM_FN == 1 && !link_cfg.bus_master[0]),
-    .quiet(dma_quiet), .idle(dma_idle), .cq_np_req(bar_np_req), .s_cq_valid(bar_cq_valid),
-    .s_cq_ready(bar_cq_ready), .s_cq(bar_cq), .m_cc_valid(bar_cc_valid), .m_cc_ready(bar_cc_ready), .m_cc(bar_cc),
-    .m_rq_valid, .m_rq_ready, .m_rq, .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid),
-    .m_reg_ready(reg_ready), .m_reg(reg_access), .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata),
-    .s_read_valid(read_valid), .s_read_ready(read_ready), .s_read(read), .s_read_user(read_user),
-    .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
-    .m_row_user(row_user), .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(seg), .s_seg_user(seg_user),
-    .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data),
+    .quiet(dma_quiet), .idle(dma_idle), .cq_np_req(bar_np_req), .s_cq_valid(bar_cq_valid), .s_cq_ready(bar_cq_ready),
+    .s_cq(bar_cq), .m_cc_valid(bar_cc_valid), .m_cc_ready(bar_cc_ready), .m_cc(bar_cc), .m_rq_valid, .m_rq_ready, .m_rq,
+    .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid), .m_reg_ready(reg_ready), .m_reg(reg_access),
+    .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata), .s_read_valid(read_valid), .s_read_ready(read_ready),
+    .s_read(read), .s_read_user(read_user), .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data),
+    .m_row_info(row_info), .m_row_user(row_user), .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(seg),
+    .s_seg_user(seg_user), .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data),
     .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
     .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
     .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
@@ -375,14 +370,13 @@ module db_ssd_core
     .s_row_info(row_info[RD_FW]), .m_queue_ctx_valid(queue_ctx_valid), .m_queue_ctx_ready(queue_ctx_ready),
     .m_queue_ctx(queue_ctx), .sq_select, .sq_inflight, .m_abort_start(abort_start), .m_abort(abort_cmd), .abort_busy,
     .abort_found, .abort_watching, .abort_caught, .arb_cfg, .fn_set, .cache_off, .coalesce_cfg, .int_vec_cfg_valid,
-    .int_vec_cfg, .ns_valid, .ns_entry, .media_pages,
-    .m_media_health_word, .s_media_health, .s_media_warning, .control, .quiet, .host_quiet(dma_quiet), .cmds_inflight,
-    .cmds_unread, .m_media_valid(fw_media_valid), .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]),
-    .s_media_done(media_cmd_done[1]), .s_media_err(s_media_rsp_err), .m_store_valid(store_valid),
-    .m_store_ready(store_ready), .m_store(store), .s_store_done(store_done), .s_store_err(store_err),
-    .s_store_data(store_data), .s_err_valid(error_valid), .s_err_ready(error_ready), .s_err(error),
-    .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err), .counters(smart), .time_us, .cpu_idle,
-    .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
+    .int_vec_cfg, .ns_valid, .ns_entry, .media_pages, .m_media_health_word, .s_media_health, .s_media_warning, .control,
+    .quiet, .host_quiet(dma_quiet), .cmds_inflight, .cmds_unread, .m_media_valid(fw_media_valid),
+    .m_media_ready(media_cmd_ready[1]), .m_media(media_cmd[1]), .s_media_done(media_cmd_done[1]),
+    .s_media_err(s_media_rsp_err), .m_store_valid(store_valid), .m_store_ready(store_ready), .m_store(store),
+    .s_store_done(store_done), .s_store_err(store_err), .s_store_data(store_data), .s_err_valid(error_valid),
+    .s_err_ready(error_ready), .s_err(error), .s_doorbell_err_valid(doorbell_err_valid), .s_doorbell_err(doorbell_err),
+    .counters(smart), .time_us, .cpu_idle, .wake_us(fw_wake_us), .ext(m_ext), .ext_rdata(s_ext_rdata));
 
   // ---- rest, statistics
   busy_t  busy;

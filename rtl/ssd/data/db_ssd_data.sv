@@ -17,7 +17,7 @@ module db_ssd_data
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter bit NEAR     = 1'b0, ///< has near-storage commands
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
-  parameter int READ_BUF_BYTES = 16384,  ///< data of Reads that the media owes at a time: power of two, from 8192
+  parameter int READ_BUF_BYTES = 16384,  ///< data of Reads that the media owes at a time: power of two, 8192..1048576
   parameter bit AHEAD = 1'b0,    ///< the media is told ahead (db_ssd_ahead)
   localparam type axi_write_req_t = `DB_AXI_WRITE_REQ_T(ADDR_W, DATA_W),
   localparam type axi_write_rsp_t = `DB_AXI_WRITE_RSP_T,
@@ -115,6 +115,10 @@ module db_ssd_data
   input  logic [SLOT_W-1:0]     s_ended_slot,
   input  logic                  s_ended_err
 );
+  if (READ_BUF_BYTES < 8192 || READ_BUF_BYTES > 1048576 || READ_BUF_BYTES != 2 ** $clog2(READ_BUF_BYTES)) begin : g_bad
+    $error("%m: READ_BUF_BYTES must be a power of two, 8192..1048576 (is %0d)", READ_BUF_BYTES);
+  end
+
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
   // A media that is far away needs more at once.
   localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || AHEAD ? NUM_CMDS : 32;
