@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the projects of all boards have in common. boards/BOARD/project.tcl sources this file and calls, in order,
-# db_begin, db_pcie, its own memory, db_end. All paths are of the unpacked archive of a release: it has the generated sources.
+# What the projects of all boards have in common. boards/BOARD/project.tcl sources this file, calls db_begin, sources the
+# board's ip.tcl, calls db_end. All paths are of the unpacked archive of a release: it has the generated sources.
 
 set db_root [file normalize [file join [file dirname [file normalize [info script]]] ..]]
 
@@ -21,18 +21,11 @@ proc db_files {list} {
     return $files
 }
 
-# A project with the sources of db_ssd and of the board. board_part: which of Vivado's boards it is; empty: none is needed.
-proc db_begin {board top part board_part} {
+# A project with the sources of db_ssd and of the board.
+proc db_begin {board top part} {
     global db_root
     set files [db_files db_ssd.f]
     create_project -force $top [file join $db_root build $board] -part $part
-    if {$board_part ne ""} {
-        set found [get_board_parts -quiet -latest_file_version $board_part]
-        if {[llength $found] == 0} {
-            error "Vivado does not know the board $board_part: install its board files (Tools, Vivado Store, Boards)"
-        }
-        set_property board_part [lindex $found 0] [current_project]
-    }
     set_property target_language Verilog [current_project]
     set own [glob [file join $db_root boards rtl *.sv]]
     add_files -norecurse -fileset sources_1 [concat $files [lsort $own] [list [file join $db_root boards $board $top.sv]]]
@@ -47,44 +40,6 @@ proc db_begin {board top part board_part} {
     add_files -norecurse -fileset sources_1 $hex
     set_property file_type {Memory Initialization Files} [get_files $hex]
     add_files -norecurse -fileset constrs_1 [file join $db_root boards $board $top.xdc]
-}
-
-# The integrated block as docs/ssd/integration.md wants it; `more` has what is the board's own: link, width, place.
-proc db_pcie {ip more} {
-    create_ip -name $ip -vendor xilinx.com -library ip -module_name ${ip}_0
-    set_property -dict [concat {
-        CONFIG.mode_selection {Advanced}
-        CONFIG.AXISTEN_IF_CQ_ALIGNMENT_MODE {DWORD_Aligned}
-        CONFIG.AXISTEN_IF_RQ_ALIGNMENT_MODE {DWORD_Aligned}
-        CONFIG.axisten_if_enable_client_tag {true}
-        CONFIG.axisten_freq {250}
-        CONFIG.extended_tag_field {true}
-        CONFIG.pf0_dev_cap_max_payload {512_bytes}
-        CONFIG.PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE {true}
-        CONFIG.PF0_Use_Class_Code_Lookup_Assistant {false}
-        CONFIG.PF0_CLASS_CODE {010802}
-        CONFIG.pf0_class_code_base {01}
-        CONFIG.pf0_class_code_sub {08}
-        CONFIG.pf0_class_code_interface {02}
-        CONFIG.vendor_id {1234}
-        CONFIG.PF0_DEVICE_ID {DB01}
-        CONFIG.PF0_SUBSYSTEM_VENDOR_ID {1234}
-        CONFIG.PF0_SUBSYSTEM_ID {DB01}
-        CONFIG.PF0_INTERRUPT_PIN {INTA}
-        CONFIG.pf0_bar0_type {Memory}
-        CONFIG.pf0_bar0_64bit {true}
-        CONFIG.pf0_bar0_prefetchable {false}
-        CONFIG.pf0_bar0_scale {Kilobytes}
-        CONFIG.pf0_bar0_size {16}
-        CONFIG.pf0_msi_enabled {false}
-        CONFIG.pf0_msix_enabled {true}
-        CONFIG.MSI_X_OPTIONS {MSI-X_External}
-        CONFIG.PF0_MSIX_CAP_TABLE_SIZE {020}
-        CONFIG.PF0_MSIX_CAP_TABLE_BIR {BAR_1:0}
-        CONFIG.PF0_MSIX_CAP_TABLE_OFFSET {00002000}
-        CONFIG.PF0_MSIX_CAP_PBA_BIR {BAR_1:0}
-        CONFIG.PF0_MSIX_CAP_PBA_OFFSET {00003000}
-    } $more] [get_ips ${ip}_0]
 }
 
 # Makes what the IP is made of; with `-tclargs build` also the bitstream.

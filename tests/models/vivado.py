@@ -16,6 +16,10 @@ COMMANDS: dict[str, tuple[str, str, int, int]] = {
     "create_project": ("-force -in_memory -ip -quiet -verbose", "-part", 0, 2),
     "current_project": ("-quiet -verbose", "", 0, 1),
     "current_design": ("-quiet -verbose", "", 0, 1),
+    "current_fileset": ("-constrset -simset -quiet -verbose", "", 0, 1),
+    "read_verilog": ("-sv -quiet -verbose", "-library", 1, 1),
+    "read_mem": ("-quiet -verbose", "", 1, 1),
+    "read_xdc": ("-unmanaged -no_add -quiet -verbose", "-cells -ref -mode", 1, 1),
     "get_board_parts": (f"{FIND} -latest_file_version -latest_hw_revision", "-filter", 0, 1),
     "add_files": ("-norecurse -scan_for_includes -quiet -verbose", "-fileset -of_objects -copy_to", 0, 1),
     "get_filesets": (FIND, "-filter", 0, 1),
@@ -137,7 +141,7 @@ class Vivado:
             return "100%" if words[0] == "PROGRESS" else ""
         if name == "create_pblock":
             self.properties[words[0]] = {}
-        if name in ("current_project", "current_design"):
+        if name in ("current_project", "current_design", "current_fileset"):
             return name
         return words[0] if words else ""
 

@@ -34,6 +34,10 @@ def stubs() -> list[Path]:
     return sorted((FOLDER / "stubs").glob("*.sv"))
 
 
+def stub_headers() -> list[Path]:
+    return sorted((FOLDER / "stubs").glob("*.svh"))
+
+
 def sources(top: str) -> list[Path]:
     """What elaborates the top of a board beside rtl/; nothing if it is none."""
     found = [top_of(board) for board, module in BOARDS.items() if module == top]

@@ -30,6 +30,8 @@ def contents() -> dict[str, bytes]:
         made[f"filelists/{top}.f"] = files.filelist(of).encode()
         made[f"{top}.core"] = core.core(top, __version__, of).encode()
         made |= {name: text.encode() for name, text in packaging.contents(top, __version__, of).items()}
+    for board, top in boards.BOARDS.items():
+        made[f"{top}.core"] = core.board_core(board, __version__).encode()
     made["ip/package.tcl"] = packaging.COMMON.read_bytes()
     for bench in core.SMOKE.values():
         made[bench] = (paths.ROOT / "python" / "doorbell" / "release" / Path(bench).name).read_bytes()

