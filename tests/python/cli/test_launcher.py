@@ -197,6 +197,49 @@ def test_killed_half_way_leaves_nothing_broken(cache: Path, tmp_path: Path) -> N
     assert os.path.exists(os.path.join(out.strip(), "bin", "python")) and not list(cache.glob("*.tmp"))
 
 
+FAKE_PIP = """#!/bin/sh
+echo "pip $*" >>{log}
+case $1 in
+  config) echo {config} ;;
+  install)
+    mkdir -p {env}/bin
+    printf '#!/bin/sh\\necho "uv $*" >>{log}; exit {status}\\n' >{env}/bin/uv
+    chmod +x {env}/bin/uv
+    cp {env}/uv.lock {env}/pinned 2>/dev/null || true ;;
+esac
+"""
+LOCK = "tiny==1.0 \\\n    --hash=sha256:00\nuv==1.2 \\\n    --hash=sha256:11 \\\n    --hash=sha256:22\n    # via -r x\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "status", "asked"),
+    [
+        ("global.cert=x", 0, ["pip config", "pip install", "uv pip"]),  # says nothing of where packages come from
+        ("global.cert=x", 1, ["pip config", "pip install", "uv pip", "pip install"]),  # pip says what is wrong
+        (":env:.index-url=http://x", 0, ["pip config", "pip install"]),  # and is what knows how to get there
+        ("global.proxy=x", 0, ["pip config", "pip install"]),
+    ],
+)
+def test_uv_installs_where_pip_has_no_origin_of_its_own(
+    launcher: ModuleType, tmp_path: Path, config: str, status: int, asked: list[str]
+) -> None:
+    env, log, pip, lock = (tmp_path / name for name in ("env", "log", "pip", "requirements.lock"))
+    env.mkdir()
+    pip.write_text(FAKE_PIP.format(env=env, log=log, config=config, status=status))
+    pip.chmod(0o755)
+    lock.write_text(LOCK)
+    with open(tmp_path / "fd", "w") as f:
+        progress = launcher.Progress(io.StringIO())
+        launcher.install([str(pip)], str(env), str(lock), str(tmp_path / "pip.log"), progress, f.fileno())
+    said = log.read_text().splitlines()
+    assert [" ".join(line.split()[:2]) for line in said] == asked
+    assert all("--require-hashes --only-binary :all:" in line for line in said[1:])
+    assert all(line.endswith(f"-r {lock}") for line in (said[-1], *said[2:3]))
+    if len(asked) > 2:  # pip was asked for uv alone, with its hashes
+        assert (env / "pinned").read_text().split() == ["uv==1.2", "--hash=sha256:11", "--hash=sha256:22"]
+        assert not (env / "uv.lock").exists() and not (env / "uv-cache").exists()
+
+
 # ---------------------------------------------------------------- errors of the launcher
 
 
@@ -239,7 +282,7 @@ def pip_fails(launcher: ModuleType, tmp_path: Path, lock: Path) -> str:
     with open(tmp_path / "fd", "w") as f, pytest.raises(launcher.LauncherError) as e:
         pip = [sys.executable, "-I", "-m", "pip"]
         progress = launcher.Progress(io.StringIO())
-        launcher.install(pip, str(lock), str(tmp_path / "pip.log"), progress, f.fileno())
+        launcher.install(pip, str(tmp_path), str(lock), str(tmp_path / "pip.log"), progress, f.fileno())
     assert "\n" not in str(e.value) and "pip.log" in str(e.value)
     return str(e.value)
 
