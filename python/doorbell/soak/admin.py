@@ -13,7 +13,8 @@ from doorbell.nvme.vendor import VendorOpc
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
-from doorbell.soak.model import Blocks, Space, key_bytes
+from doorbell.soak.model import Blocks, Space
+from doorbell.soak.near_crypt import CTR_KEY, ctr_key_bytes, key_bytes
 from doorbell.soak.steps import Step
 
 
@@ -169,7 +170,11 @@ class Admin:
         if slot is not None:
             self.keys_change(slot)
         want = Status.INVALID_FIELD if slot is None else Status.SUCCESS
-        if key > 0:
+        if key > 0 and step["mode"] == "ctr":
+            key |= CTR_KEY
+            key1, iv = ctr_key_bytes(key)
+            command = compute.load_key_try(self.drive, number, key1, iv=iv)
+        elif key > 0:
             command = compute.load_key_try(self.drive, number, *key_bytes(key))
         else:
             command = self.drive.admin_try(VendorOpc.KEY_ERASE, cdw10=number)

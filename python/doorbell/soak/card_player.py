@@ -22,6 +22,8 @@ READ_ERROR, WRITE_FAULT = 0x281, 0x280
 MISLEADING = ("astray",)
 FATAL = ("hang", "vanish")  # until its power goes
 OFF_CYCLES = 1000
+"""An SSD is away for so long at least: what the card had sent before it knew has nowhere to go, as on any link that is
+down, and does not reach the SSD that comes."""
 
 
 class CardPlayer(Player):
@@ -75,10 +77,12 @@ class CardPlayer(Player):
         self.ssd_fails(ssd)
         self.machine.sim.ssds.link(False, port=ssd)
         self.away.add(ssd)
+        self.off_at = self.machine.now
 
     def do_ssd_back(self, step: Step) -> None:
         """Its commands may fail until it is up, and nobody says when that is: until it is mended."""
         if step["ssd"] in self.away:
+            self.drive.advance(max(0, self.off_at + OFF_CYCLES - self.machine.now))
             self.machine.sim.ssds.link(True, port=step["ssd"])
             self.away.discard(step["ssd"])
 
@@ -86,7 +90,7 @@ class CardPlayer(Player):
         if not self._there(step["ssd"]):
             return
         self._take_away(step["ssd"])
-        self.drive.advance(max(1, min(step["cycles"], 1_000_000)))
+        self.drive.advance(max(OFF_CYCLES, min(step["cycles"], 1_000_000)))
         self.drive.poll()
         self.do_ssd_back(step)
 
@@ -137,6 +141,7 @@ class CardPlayer(Player):
         self.faulty: set[int] = set()  # with faults in the simulator
         self.fatal: set[int] = set()  # ... with those that nothing but power ends
         self.away: set[int] = set()
+        self.off_at = 0  # when one went last
         super()._begin(machine)
         machine.troubled = lambda: bool(self.judge.bad_ssds)
 

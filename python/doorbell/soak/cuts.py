@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from doorbell.compute import drive as compute
-from doorbell.compute.near import PROGRAMS
+from doorbell.compute.near import PROGRAMS, Crypt
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CREATE_Q_PC, AdminOpc, NsMgmt, NvmOpc, Status
@@ -18,8 +18,10 @@ from doorbell.nvme.vendor import VendorOpc
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
-from doorbell.soak.model import Blocks, Space, key_bytes
-from doorbell.soak.near import Program, program_of
+from doorbell.soak.model import Blocks, Space
+from doorbell.soak.near import Program
+from doorbell.soak.near_crypt import key_bytes
+from doorbell.soak.near_kinds import of_kind
 from doorbell.soak.steps import Step, whole
 
 QUEUE_BYTES = 4096  # of a queue that is made in vain
@@ -231,10 +233,11 @@ class Cuts:
     def _begin_program(self, cut: Cut) -> bool:
         if not self.machine.model.near:
             return False
-        number, program = cut.step["slot"] % PROGRAMS, program_of(cut.step["data"])
+        number, program = cut.step["slot"] % PROGRAMS, of_kind(cut.step["of"], cut.step["data"])
         self.program_changes(number, program)
+        refused = (Status.INVALID_FIELD,) if isinstance(program, Crypt) else ()  # whose slot is another's
         data = program.program()
         cut.buffer = self.drive.buffer(-(-len(data) // 4) * 4)
         cut.buffer.write(data)
-        self._send(cut, VendorOpc.LOAD_PROGRAM, cdw10=number, cdw11=len(data))
+        self._send(cut, VendorOpc.LOAD_PROGRAM, *refused, cdw10=number, cdw11=len(data))
         return True

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from doorbell.compute.near import Crypt
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import DsmRange
@@ -16,6 +17,8 @@ from doorbell.soak.judge import CANARY, Judge, Sent
 from doorbell.soak.machine import Machine
 from doorbell.soak.model import NO_OPCODE, Space
 from doorbell.soak.near import Look, text
+from doorbell.soak.near_kinds import record_of, table
+from doorbell.soak.near_messages import Part, brings
 from doorbell.soak.steps import Step
 
 OPCODES = {
@@ -72,7 +75,7 @@ class Entries:
         if op in ("dsm", "flush"):
             slba, count = 0, 1
         nbytes = 16 * len(ranges) if op == "dsm" else count * size
-        look, fields = self._look(step, slba, nbytes) if op == "near" else (None, {})
+        look, fields = self._look(step, slba, nbytes, there) if op == "near" else (None, {})
         if look is not None:
             nbytes = max(64, min(look.room, LARGEST_ROOM))
         data = self._data(step, slba, count, nbytes, there, ranges)
@@ -102,6 +105,8 @@ class Entries:
         ssds = there.ssds if there else frozenset()
         sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds, look=look)
         self.judge.begin(command, sent)
+        if look is not None and look.part is not None and brings(look.programs[0]):
+            look.part.begin(model.messages[look.number][look.part.number])
         self.commands += 1
         if step["ring"]:
             drive.ring()
@@ -124,15 +129,19 @@ class Entries:
                 fields["prp1"], fields["prp2"] = prps
         return opcode, slba, prps
 
-    def _look(self, step: Step, slba: int, nbytes: int) -> tuple[Look, dict[str, Any]]:
+    def _look(self, step: Step, slba: int, nbytes: int, space: Space | None) -> tuple[Look, dict[str, Any]]:
         """... and its fields in the entry."""
         number = step["program"] & 0xFFFF
         length, room = (nbytes if step[name] < 0 else step[name] & 0xFFFF_FFFF for name in ("length", "room"))
-        programs = self.machine.model.programs
-        program = programs[number] if number < len(programs) else None
-        record = getattr(program, "record", PHASES)
-        phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record
-        look = Look(slba, length, room, phase, number, [program])
+        model = self.machine.model
+        program = model.programs[number] if number < len(model.programs) else None
+        phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record_of(program, PHASES)
+        look = Look(slba, length, room, phase, number, [program], part=Part(phase, length))
+        if isinstance(program, Crypt):
+            look.slot = model.slot_for_programs(program.slot)
+            look.key = model.keys.get(look.slot, 0) if look.slot is not None else 0
+        if space is not None:
+            look.own, look.block_size = space.slot is not None, space.blocks.block_size
         return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16}
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
@@ -148,6 +157,8 @@ class Entries:
                 return b"".join(bytes(DsmRange(0, n, s)) for s, n in ranges)
             case "compare" if step["match"] and space is not None:
                 return space.blocks.expected(slba, count)
+            case "write" | "compare" if step["text"] == 2:
+                return table(step["data"], nbytes)
             case "write" | "compare" if step["text"]:
                 return text(step["data"], nbytes)
             case "write" | "compare":

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from doorbell.compute.near import PROGRAMS
-from doorbell.soak.generate_near import near_look, near_program
+from doorbell.soak.generate_near import is_message, near_kind, near_look, near_program, whole_message
 from doorbell.soak.generate_ssds import ssd_trouble
+from doorbell.soak.near_kinds import CTR_SLOTS
 from doorbell.soak.steps import BAD, CUTS, FAULTS, OPS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
-KEY_SLOTS = 3
+KEY_SLOTS = 3  # for namespaces, and for programs
 CYCLES = (1, 100, 500, 1000, 1500, 2000, 3000, 5000, 15_000, 40_000)  # between a command and the reset that it meets
 
 
@@ -44,6 +45,7 @@ class Generator:
         self.serial = 0
         self.resets: list[str] = []
         self.cuts: list[tuple[str, str]] = []
+        self.messages: set[int] = set()  # programs that may bring some
         self.mood()
         kinds = {
             "hold": 6, "release": 8, "abort": 12, "requeue": 6, "reset": 5, "media_error": 2, "bus_master": 1,
@@ -56,7 +58,7 @@ class Generator:
         if shape.ssds:
             kinds |= {"ssd": 20, **({"grow": 1.5, "exchange": 4} if shape.manage else {})}
         if shape.near:
-            kinds |= {"program": 10, "programs": 2}
+            kinds |= {"program": 10, "programs": 2, "message": 4}
         self.disturbances = kinds
 
     def __iter__(self) -> Iterator[Step]:
@@ -123,9 +125,9 @@ class Generator:
             self.serial += 1
             step["data"] = self.serial
             if self.shape.near and rng.random() < 0.7:
-                step["text"] = 1
+                step["text"] = rng.choice((1, 1, 2))
         if op == "near":
-            step |= near_look(rng, step["count"])
+            step |= near_look(rng, step["count"], self.messages)
         if op == "compare" and rng.random() < 0.7:
             step["match"] = 1
         if op == "dsm":
@@ -151,7 +153,14 @@ class Generator:
         for number in range(PROGRAMS if self.shape.near else 0):
             if self.rng.random() < 0.9:
                 self.serial += 1
-                yield {"do": "program", "number": number, "data": self.serial}
+                step = {"do": "program", "number": number, **near_kind(self.rng, self.serial)}
+                self.knows(step)
+                yield step
+
+    def knows(self, step: Step) -> None:
+        """A program is loaded."""
+        if "bad" not in step:
+            (self.messages.add if is_message(step) else self.messages.discard)(step["number"])
 
     def geometry(self) -> dict[str, Any]:
         rng, out = self.rng, {}
@@ -199,7 +208,10 @@ class Generator:
                 if rng.random() < 0.7:
                     yield {"do": "check"}
             case "key":
-                yield {"do": "key", "slot": rng.randint(1, KEY_SLOTS), "key": rng.randrange(KEY_SLOTS + 1)}
+                if self.shape.near and rng.random() < 0.3:
+                    yield {"do": "key", "slot": rng.choice(CTR_SLOTS), "key": rng.randrange(3), "mode": "ctr"}
+                else:
+                    yield {"do": "key", "slot": rng.randint(1, KEY_SLOTS), "key": rng.randrange(KEY_SLOTS + 1)}
             case "bind":
                 yield {"do": "bind", "ns": ns, "slot": rng.randrange(KEY_SLOTS + 1)}
             case "ns_create":
@@ -213,7 +225,17 @@ class Generator:
                 yield from ssd_trouble(self)
             case "program":
                 self.serial += 1
-                yield near_program(rng, self.serial, self.faulty)
+                step = near_program(rng, self.serial, self.faulty)
+                self.knows(step)
+                yield step
+            case "message":
+                number = rng.randrange(PROGRAMS)
+                if number not in self.messages:
+                    self.serial += 1
+                    step = {"do": "program", "number": number, "of": "sha256", "data": self.serial}
+                    self.knows(step)
+                    yield step
+                yield from whole_message(rng, number, self.shape.spaces, self.shape.queues)
             case "programs":
                 yield from self.programs()
             case _:
@@ -244,7 +266,7 @@ class Generator:
             step |= {"slot": rng.randint(1, KEY_SLOTS), "key": rng.randint(1, KEY_SLOTS)}
         if what == "program":
             self.serial += 1
-            step |= {"slot": rng.randrange(PROGRAMS), "data": self.serial}
+            step |= {"slot": rng.randrange(PROGRAMS), **near_kind(rng, self.serial)}
         yield step
         if rng.random() < 0.3:
             yield self.reset(rng.choice(self.second))
@@ -272,3 +294,5 @@ class Generator:
     def keys_for_all(self) -> Iterator[Step]:
         for slot in range(1, KEY_SLOTS + 1):
             yield {"do": "key", "slot": slot, "key": slot}
+        for slot in CTR_SLOTS if self.shape.near else ():
+            yield {"do": "key", "slot": slot, "key": slot, "mode": "ctr"}

@@ -4,16 +4,67 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Container, Iterator
 
-from doorbell.compute.near import PROGRAMS
+from doorbell.compute.near import MESSAGES, PROGRAMS, HashStep, message_phase
 from doorbell.soak.near import MISTAKES, WRONG
+from doorbell.soak.near_kinds import KINDS, of_kind
+from doorbell.soak.near_messages import brings
 from doorbell.soak.steps import FAULTS, Step
 
+OFTEN = (8, 2, 3, 3, 6)
+"""How often each of KINDS."""
+BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
+STEPS = (BEGIN | END, BEGIN, HashStep(0), END, ASK, BEGIN | ASK)
 
-def near_look(rng: random.Random, count: int) -> Step:
-    """Fields of a command of so many blocks."""
+
+def near_kind(rng: random.Random, serial: int) -> Step:
+    """A program that is one, of any kind."""
+    step: Step = {"data": serial}
+    if kind := rng.choices(KINDS, OFTEN)[0]:
+        step["of"] = kind
+    return step
+
+
+def is_message(step: Step) -> bool:
+    """Commands of this program, if it is loaded, bring messages."""
+    return step["data"] > 0 and brings(of_kind(step.get("of", ""), step["data"]))
+
+
+def message_look(rng: random.Random, count: int) -> Step:
+    """PHASE of a command of a message, and how much it brings."""
+    steps = rng.choices(STEPS, (4, 4, 3, 3, 4, 0.3))[0]
+    skip = rng.choice((0, 0, 0, rng.randrange(8), rng.randrange(8 * count), 1023))
+    step: Step = {"phase": message_phase(steps, rng.choice((0, 0, 1, rng.randrange(MESSAGES))), skip)}
+    if rng.random() < 0.6:
+        step["length"] = rng.choice((rng.randint(1, 512 * count), rng.randint(1, 512 * count), 64 * count, 1, 511))
+    return step
+
+
+def whole_message(rng: random.Random, number: int, spaces: int, queues: int) -> Iterator[Step]:
+    """A message from its begin to its digest, with time for it. Others may use its program meanwhile."""
+    message, parts = rng.randrange(MESSAGES), rng.randint(1, 3)
+    for n in range(parts + 1):
+        steps = BEGIN if n == 0 and parts > 1 else ASK if n == parts else END if n == parts - 1 else HashStep(0)
+        if parts == 1 and not n:
+            steps = BEGIN | END
+        count = rng.choice((1, 2, 8, 8, 30))
+        step: Step = {"do": "io", "q": rng.randint(1, queues), "op": "near", "at": rng.randrange(64), "count": count}
+        step |= {"program": number, "phase": message_phase(steps, message)}
+        if steps & END and rng.random() < 0.7:
+            step["length"] = rng.randint(1, 512 * count)
+        yield step | ({"ns": rng.randint(1, spaces)} if spaces > 1 else {})
+        yield {"do": "wait"} if rng.random() < 0.8 else {"do": "run", "cycles": 1000}
+        if n == parts - 1:
+            yield {"do": "run", "cycles": 40_000}
+
+
+def near_look(rng: random.Random, count: int, messages: Container[int] = ()) -> Step:
+    """Fields of a command of so many blocks. messages: the programs that bring some."""
     most = 512 * count
     step: Step = {"program": rng.randrange(PROGRAMS)}
+    if step["program"] in messages and rng.random() < 0.95:
+        return step | message_look(rng, count)
     if rng.random() < 0.6:
         step["length"] = rng.choice((rng.randint(1, most), rng.randint(1, most), 1, most - 1, 64 * count))
     if rng.random() < 0.6:
@@ -32,7 +83,7 @@ def near_look(rng: random.Random, count: int) -> Step:
 
 def near_program(rng: random.Random, data: int, faulty: float) -> Step:
     """faulty: how often the read of it meets a fault."""
-    step: Step = {"do": "program", "number": rng.randrange(PROGRAMS), "data": data}
+    step: Step = {"do": "program", "number": rng.randrange(PROGRAMS), **near_kind(rng, data)}
     if rng.random() < 0.15:
         step["data"] = 0
     if rng.random() < 0.3:

@@ -139,6 +139,8 @@ class Judge:
     def keys_change(self, slot: int) -> None:
         for sent in self.sent.values():
             sent.keys = sent.keys or (sent.space is not None and sent.space.slot == slot)
+            if sent.look is not None:
+                sent.look.key_changes(slot)
 
     def lost(self, commands: list[Command]) -> None:
         """Commands that a reset or a deletion took: each has done all, some or nothing of its work."""
@@ -190,7 +192,8 @@ class Judge:
         look.check(command, got)
         looked_at = 0 if sent.misled else -(-look.length // space.blocks.block_size)
         values = space.blocks.values(pending, looked_at) if looked_at and pending.blocks >= looked_at else None
-        self.ended["near: result known"] += look.check_result(command, got, values)
+        if known := look.check_result(command, got, values):
+            self.ended[known] += 1
 
     def _allowed(self, command: Command, sent: Sent) -> set[int]:
         allowed = set(sent.allowed)
@@ -216,6 +219,8 @@ class Judge:
     def _release(self, sent: Sent) -> None:
         if sent.fault and not self.drive.sim.closed and not self.drive.sim.injected(sent.fault[1]):
             self.stale_faults = True
+        if sent.look is not None and sent.look.part is not None:
+            sent.look.part.end()
         if sent.buffer is not None:
             sent.buffer.free()
 

@@ -7,7 +7,6 @@ key only.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeGuard
@@ -16,17 +15,13 @@ from doorbell.compute.near import PROGRAMS
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
 from doorbell.soak.near import ENDED_WELL, Look, Program
+from doorbell.soak.near_crypt import CTR_KEY
+from doorbell.soak.near_messages import Message, fresh
 
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 NO_OPCODE = 0x7E
 LOCKED = -1  # the slot of a namespace that nobody can have a key for
 WITH_DATA = (NvmOpc.READ, NvmOpc.WRITE, NvmOpc.COMPARE)
-
-
-def key_bytes(number: int) -> tuple[bytes, bytes]:
-    """Both keys of XTS."""
-    rng = random.Random(number)
-    return rng.randbytes(32), rng.randbytes(32)
 
 
 def key_slots(functions: int) -> int:
@@ -138,7 +133,7 @@ class Space:
 @dataclass
 class Drive:
     """All namespaces, and the keys in their slots (0: none). fn: the function that looks at them, near: it has
-    near-storage commands, with these programs."""
+    near-storage commands, with these programs and their messages."""
 
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
@@ -147,12 +142,19 @@ class Drive:
     functions: int = 1
     near: bool = False
     programs: list[Program | None] = field(default_factory=lambda: [None] * PROGRAMS)
+    messages: list[list[Message]] = field(default_factory=lambda: [fresh() for _ in range(PROGRAMS)])
 
     def slot_of(self, number: int) -> int | None:
         """The slot that this function calls so: a VF counts its own from 1 (docs/csd/integration.md)."""
         if not self.fn:
             return number
         return self._first(self.fn) + number - 1 if 1 <= number <= self._each else None
+
+    def slot_for_programs(self, number: int) -> int | None:
+        """The same for a Crypt of this function; None: it may not name it."""
+        slot = self.slot_of(number)
+        own = slot is not None and 1 <= slot < key_slots(self.functions) and self.owner_of(slot) == self.fn
+        return slot if own else None
 
     def owner_of(self, slot: int) -> int:
         return next((fn for fn in range(1, self.functions) if 0 <= slot - self._first(fn) < self._each), 0)
@@ -186,7 +188,7 @@ class Drive:
 
     def locked(self, space: Space) -> bool:
         """It needs a key that is not there."""
-        return space.slot is not None and not self.keys.get(space.slot)
+        return space.slot is not None and not 0 < self.keys.get(space.slot, 0) < CTR_KEY
 
     def rekey(self) -> None:
         """Keys or bindings have changed."""
@@ -199,6 +201,7 @@ class Drive:
             del self.keys[slot]
         self.rekey()
         self.programs = [None] * PROGRAMS
+        self.messages = [fresh() for _ in range(PROGRAMS)]
 
     def statuses(
         self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]],

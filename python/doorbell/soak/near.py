@@ -17,6 +17,8 @@ from doorbell.compute.near import (
     PROGRAMS,
     Aggregate,
     ColumnType,
+    Crypt,
+    Csv,
     Filter,
     Grep,
     Hash,
@@ -27,10 +29,13 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Mismatch, allowed_statuses
 from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, VendorStatus
+from doorbell.soak.near_crypt import crypted, fits, leaked
+from doorbell.soak.near_messages import Part, brings
 
 TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
 ENDED_WELL = (Status.SUCCESS, TOO_LARGE)
-WRONG = ("operator", "flags", "strings", "size", "short", "end", "cells", "type", "record", "column")
+WRONG = ("operator", "flags", "strings", "size", "short", "end", "cells", "type", "record", "column",
+         "mode", "slot", "behind", "separator")  # fmt: skip
 """What a program can have that makes it none."""
 MISTAKES = ("number", "bytes")
 """Of the command that loads it: the old one stays."""
@@ -78,7 +83,8 @@ def _filter(rng: random.Random) -> Filter:
 
 
 def program_of(number: int) -> Program:
-    """Of any operator; most strings are short, of few letters, so that text has them."""
+    """Grep, Aggregate, Filter or CRC-32C; most strings are short, of few letters, so that text has them. Numbers stand
+    in scripts: what a number means must not change, so other programs have a name beside it (near_kinds.py)."""
     rng = random.Random(number)
     if rng.random() < 0.1:
         return Hash(NearDigest.CRC32C)
@@ -102,7 +108,17 @@ def spoiled(number: int, how: str) -> bytes:
     grep, column = Grep((b"abc", b"x" * 33), line_end=0x3B), Aggregate(ColumnType.U32, 20, 4)
     rng = random.Random(number)
     good = bytearray((grep if how in WRONG[1:7] else column).program())
+    if how in ("mode", "slot", "behind"):
+        good = bytearray(Crypt(1, behind=column).program())
     match how:
+        case "mode":
+            good[rng.choice((4, 5))] = rng.choice((2, 255))
+        case "slot":
+            good[6] = rng.choice((0, 63, 255))  # none that a function has
+        case "behind":
+            good[16] = rng.choice((0, 5, 9))
+        case "separator":
+            good = bytearray(Csv(1, 0x0A, 0x0A).program())
         case "operator":
             good[0] = rng.choice((0, 3, 255))
         case "flags":
@@ -131,7 +147,11 @@ def spoiled(number: int, how: str) -> bytes:
 
 @dataclass(eq=False)
 class Look:
-    """What a near-storage command is asked for. programs: those that it may run with; None: it finds none."""
+    """What a near-storage command is asked for. programs: those that it may run with; None: it finds none.
+
+    Of a Crypt: key, its number (0: there is none, None: it has changed meanwhile), own: the namespace has an operator
+    of its own, block_size: of the namespace. part: what it does to a message.
+    """
 
     slba: int
     length: int
@@ -139,11 +159,20 @@ class Look:
     phase: int
     number: int
     programs: list[Program | None]
+    key: int | None = 0
+    slot: int | None = None
+    own: bool = False
+    block_size: int = 512
+    part: Part | None = None
 
     def loaded(self, number: int, program: Program | None) -> None:
         """Another program comes while the command is under way: it finds the old one, none or the new one."""
         if number == self.number:
             self.programs += [None, program]
+
+    def key_changes(self, slot: int) -> None:
+        if slot == self.slot:
+            self.key = None
 
     def refused(self, size: int, prps: tuple[int, int], psdt: int) -> set[int]:
         """What is wrong with its fields; size: bytes of its blocks."""
@@ -156,12 +185,25 @@ class Look:
 
     def allowed(self, statuses: Iterable[int]) -> set[int]:
         """`statuses` are right but for its program."""
-        found = set(statuses)
-        if None in self.programs:
-            found.add(Status.INVALID_FIELD)
-        if not any(self.programs):
-            return found - set(ENDED_WELL)
-        return found | {TOO_LARGE} if Status.SUCCESS in found else found
+        right, found = set(statuses), set()
+        for program in self.programs:
+            works, fails = self._with(program)
+            if works:
+                found |= right | ({TOO_LARGE} if Status.SUCCESS in right else set())
+            if fails:
+                found |= (right - set(ENDED_WELL)) | ({fails} if Status.SUCCESS in right or program is None else set())
+        return found
+
+    def _with(self, program: Program | None) -> tuple[bool, int]:
+        """With this program: if it can end well, and with what else it ends."""
+        if program is None:
+            return False, Status.INVALID_FIELD
+        if not isinstance(program, Crypt):
+            return True, 0
+        if self.key is None or len(self.programs) > 1:  # nobody knows the key of another program
+            return not self.own, Status.READ_ERROR
+        good = fits(program, self.key) and not self.own
+        return good, 0 if good else Status.READ_ERROR
 
     def check(self, command: Command, got: bytes) -> None:
         """What its end says for itself."""
@@ -177,20 +219,55 @@ class Look:
         if any(got[size:]):
             raise Mismatch(f"not all is zero behind the {size} bytes of the result")
 
-    def check_result(self, command: Command, got: bytes, values: list[list[bytes]] | None) -> bool:
-        """values: those that each block may have. Returns if they were few enough to say what the result must be."""
-        if command.status not in ENDED_WELL or values is None or prod(map(len, values)) > MOST_RESULTS:
-            return False
+    def check_result(self, command: Command, got: bytes, values: list[list[bytes]] | None) -> str:
+        """values: those that each block may have. Returns what was looked at, if anything could be."""
+        few = values if values is not None and prod(map(len, values)) <= MOST_RESULTS else None
         programs = [p for p in dict.fromkeys(self.programs) if p is not None]
+        if command.status not in ENDED_WELL:
+            return self._check_leak(got, values)
+        if len(self.programs) == 1 and brings(programs[0]):
+            return self._check_message(got, few, programs[0])
+        crypts = any(isinstance(p, Crypt) for p in programs)
+        if few is None or any(map(brings, programs)) or (crypts and (len(self.programs) > 1 or not self.key)):
+            return ""
         wanted = b""
-        for blocks in product(*values):
-            data = b"".join(blocks)[: self.length]
+        for blocks in product(*few):
+            whole = b"".join(blocks)
             for program in programs:
-                wanted = program.result(data, self.phase)
+                wanted = program.result(self._seen(program, whole), self.phase)
                 if len(wanted) == command.dw0 and got == wanted[: self.room].ljust(self.room, b"\0"):
-                    return True
+                    return "near: result known" if not crypts else "near: result of a Crypt known"
         at = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b), min(len(got), len(wanted)))
         raise Mismatch(
             f"{programs[-1]} gives {command.dw0} bytes, from {at} on {got[at : at + 8].hex()}, not {len(wanted)}, "
             f"{wanted[at : at + 8].hex()} ({self.length} bytes looked at, phase {self.phase})"
         )
+
+    def _seen(self, program: Program, whole: bytes) -> bytes:
+        """What its operator sees of these blocks."""
+        if isinstance(program, Crypt):
+            assert self.key
+            whole = crypted(program, self.key, self.slba, self.block_size, whole)
+        return whole[: self.length]
+
+    def _check_message(self, got: bytes, values: list[list[bytes]] | None, program: Program) -> str:
+        assert self.part is not None
+        certain = values is not None and all(len(v) == 1 for v in values)
+        if isinstance(program, Crypt) and not self.key:
+            certain = False
+        data = self._seen(program, b"".join(v[0] for v in values)) if certain and values is not None else None
+        looked_at = self.part.result(got, data)
+        return "near: digest known" if looked_at else "near: message known" if self.part.known else ""
+
+    def _check_leak(self, got: bytes, values: list[list[bytes]] | None) -> str:
+        """Where a Crypt has no key, nothing of the data leaves."""
+        program = self.programs[0]
+        if len(self.programs) > 1 or not isinstance(program, Crypt) or self.key is None or values is None:
+            return ""
+        if fits(program, self.key) and not self.own:
+            return ""
+        for lba, choices in enumerate(values, self.slba):
+            for value in choices:
+                if (at := leaked(value, got)) is not None:
+                    raise Mismatch(f"{program} has no key, and byte {at} of block {lba} is in the buffer")
+        return "near: no key, nothing left"

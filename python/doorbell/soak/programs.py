@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from doorbell.compute.near import PROGRAMS
+from doorbell.compute.near import PROGRAMS, Crypt
 from doorbell.nvme.constants import Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import status_name
@@ -11,7 +11,9 @@ from doorbell.nvme.vendor import VendorOpc
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import Failure, Judge
 from doorbell.soak.machine import Machine
-from doorbell.soak.near import BYTES_MOST, MISTAKES, WRONG, Program, program_of, spoiled
+from doorbell.soak.near import BYTES_MOST, MISTAKES, WRONG, Program, spoiled
+from doorbell.soak.near_kinds import of_kind
+from doorbell.soak.near_messages import brings, fresh
 from doorbell.soak.steps import Step
 
 FIRMWARE_TIMEOUTS = 1  # it reads with two tags, and one that has timed out rests
@@ -35,13 +37,16 @@ class Programs:
         if not model.near:
             return
         data = self._program_bytes(step)
-        program = None if bad or not data else program_of(step["data"])
+        program = None if bad or not data else of_kind(step["of"], step["data"])
+        refused = isinstance(program, Crypt) and model.slot_for_programs(program.slot) is None
+        if refused:
+            program = None  # as one that is none: the old one goes
         cdw10 = number | (4 << step["data"] % 28 if bad == "number" else 0)
         cdw11 = BYTES_MOST + 1 + step["data"] % 5000 if bad == "bytes" else len(data)
         buffer = self.drive.buffer(max(64, -(-len(data) // 4) * 4), offset=step["offset"] % 4096 & ~3)
         buffer.write(data)
         fault = self._fault_of(step["fault"], buffer, len(data)) if data and bad not in MISTAKES else None
-        want: int = Status.INVALID_FIELD if bad in MISTAKES or (bad and data) else Status.SUCCESS
+        want: int = Status.INVALID_FIELD if bad in MISTAKES or (bad and data) or refused else Status.SUCCESS
         if fault is not None and step["fault"] != "double":
             want = Status.DATA_TRANSFER_ERROR
         elif bad not in MISTAKES:
@@ -62,14 +67,21 @@ class Programs:
         if bad in WRONG:
             data = spoiled(number, bad)
         else:
-            data = program_of(number).program()
+            data = of_kind(step["of"], number).program()
         behind = 0 if bad == "short" else min(step["extra"], BYTES_MOST - len(data))
         return data + b"\x5a" * behind  # counts for nothing
 
     def program_changes(self, number: int, program: Program | None) -> None:
+        """Messages of the old one are forgotten; what is under way may be of the new one."""
+        messages = fresh()
         for sent in self.judge.sent.values():
-            if sent.look is not None:
-                sent.look.loaded(number, program)
+            look = sent.look
+            if look is None or look.number != number:
+                continue
+            look.loaded(number, program)
+            if look.part is not None and brings(program):
+                look.part.begin(messages[look.part.number])
+        self.machine.model.messages[number] = messages
 
     def _fault_of(self, kind: str, buffer: Buffer, nbytes: int) -> int | None:
         """In the page that has the program's last byte."""

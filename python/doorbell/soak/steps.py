@@ -17,6 +17,7 @@ import yaml
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
 from doorbell.soak.near import MISTAKES, WRONG
+from doorbell.soak.near_kinds import KINDS as PROGRAMS
 
 Step = dict[str, Any]
 
@@ -37,8 +38,8 @@ STEPS: dict[str, dict[str, Any]] = {
     # A command: `count` blocks from `at`. data: number of the random data. offset, list: of the buffer and the PRP list
     # in their pages. match: a Compare of what is there. bad: what is wrong with the entry.
     # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list. text: the data are
-    # lines. Of a near-storage command: length, room: bytes that it looks at, and of its result buffer; -1: all.
-    # phase: modulo the record of its program; -1: more than that.
+    # lines; 2: of fields. Of a near-storage command: length, room: bytes that it looks at, and of its result buffer;
+    # -1: all. phase: modulo the record of its program; -1: more than that. Of a message (SHA-256): its PHASE.
     "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
            "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1,
            "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0},
@@ -54,19 +55,19 @@ STEPS: dict[str, dict[str, Any]] = {
     "media_mended": {},
     "reset": {"kind": KINDS, **LAYOUT, "timing": 0},  # timing: what a power cut leaves, an index of TIMINGS
     "format": {"ns": 1, "size": 512, "erase": 0, "busy": 0},  # busy: commands of the namespace are under way; same size
-    # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace.
+    # A reset so long after a command was sent; q: of a Write or a deletion; blocks: of a namespace; of: a program.
     "cut": {"what": CUTS, "ns": 1, "size": 512, "cycles": 1000, "kind": KINDS, "q": 1, "at": 0, "count": 8, "data": 0,
-            "blocks": 512, "slot": 1, "key": 1},
+            "blocks": 512, "slot": 1, "key": 1, "of": PROGRAMS},
     # on: of db_vcsd the first SSD is 1, what is beyond the last all of them, striped; 0: wherever
     "ns_create": {"blocks": 512, "size": 512, "shared": 0, "on": 0},
     "ns_delete": {"ns": 1, "busy": 0},
     "attach": {"ns": 1, "to": 0},  # to: a function
     "detach": {"ns": 1, "to": 0, "busy": 0},
-    "key": {"slot": 1, "key": 1},  # key 0: erase
+    "key": {"slot": 1, "key": 1, "mode": ("", "ctr")},  # key 0: erase; a key for XTS, or for CTR
     "bind": {"ns": 1, "slot": 0},  # slot 0: no operator
-    # Load Program. data: number of the program, 0: forget it; bad: why it is none, or what is wrong with the command;
-    # extra: bytes behind it; offset: of the buffer. fault: what the read of it meets.
-    "program": {"number": 0, "data": 0, "bad": ("", *WRONG, *MISTAKES), "extra": 0, "offset": 0,
+    # Load Program. of: its kind; data: number of the program, 0: forget it; bad: why it is none, or what is wrong with
+    # the command; extra: bytes behind it; offset: of the buffer. fault: what the read of it meets.
+    "program": {"number": 0, "of": PROGRAMS, "data": 0, "bad": ("", *WRONG, *MISTAKES), "extra": 0, "offset": 0,
                 "fault": ("", *FAULTS)},
     # What SSD `ssd` of db_vcsd does from now on: `skip` commands of the kind `op` ("": any) are spared, `count`
     # (-1: all) meet it. us: how late a completion is. by: its identifier xor this, or so many 64 bytes (an entry's

@@ -21,6 +21,7 @@ from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.near import program_of
+from doorbell.soak.near_kinds import CTR_SLOTS, KINDS
 from doorbell.soak.run import random_steps
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import RESETS, SSD_FAULTS, STEPS, Script, Step, checked, load
@@ -34,13 +35,15 @@ ALL = Shape(spaces=6, keys=True, manage=True, ssds=2, near=True)
 
 
 def test_generator_knows_all_steps_and_makes_good_ones() -> None:
-    one, several = list(islice(Generator(1, ALL), 20_000)), list(islice(CrowdGenerator(1, 5, ALL), 20_000))
+    one, several = list(islice(Generator(1, ALL), 40_000)), list(islice(CrowdGenerator(1, 5, ALL), 20_000))
     steps = [*one, *several]
     assert {s["do"] for s in steps} == set(STEPS)
     assert {s["do"] for s in one} == set(STEPS) - {"offline", "online", "vfs"}
     assert {s.get("fn", 0) for s in several} == set(range(5))
     for step in steps:
         checked(step, "here")
+    assert {s.get("of", "") for s in one if s["do"] == "program"} == set(KINDS)
+    assert {s["slot"] for s in one if s.get("mode") == "ctr"} == set(CTR_SLOTS)
     kinds = {s["kind"] for s in steps if s["do"] == "reset"}
     assert kinds == set(STEPS["reset"]["kind"])
     assert {s["kind"] for s in one if s["do"] == "reset"} == set(RESETS)

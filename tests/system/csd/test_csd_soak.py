@@ -11,16 +11,21 @@ from typing import Any
 import pytest
 from csd_drive import NARROW
 from csd_functions import NUM_FN
-from doorbell.compute.near import Grep, load
+from doorbell.compute import drive as compute
+from doorbell.compute.near import Crypt, Grep, HashStep, load, message_phase
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import Status
+from doorbell.nvme.vendor import NearMode
 from doorbell.soak.judge import Failure
 from doorbell.soak.near import MISTAKES, TOO_LARGE, WRONG, program_of, text
+from doorbell.soak.near_crypt import key_bytes
+from doorbell.soak.near_kinds import of_kind
+from doorbell.soak.near_messages import brings
 from doorbell.soak.player import Player
-from doorbell.soak.run import play, random_steps
+from doorbell.soak.run import Outcome, play, random_steps
 from doorbell.soak.steps import FAULTS, RESETS, Step
-from test_ssd_soak import often, soak
+from test_ssd_soak import often
 
 pytestmark = pytest.mark.rtl
 OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach", "program"}
@@ -34,14 +39,23 @@ def player(tmp_path: Path) -> Iterator[Player]:
     p.close()
 
 
+def soak(seed: int, commands: int, **options: Any) -> Outcome:
+    """All kinds of programs, and of each some results that the model knew."""
+    outcome = play("db_csd", seed, random_steps("db_csd", seed), commands=commands, options=options)
+    assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
+    assert outcome.commands >= commands and outcome.ended["SUCCESS"] > commands // 2
+    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST)), outcome.ended
+    return outcome
+
+
 def test_soak() -> None:
-    assert soak("db_csd", 1, 1200, **NARROW) >= OWN - {"detach", "ns_delete"}
+    assert set(soak(1, 1200, **NARROW).did) >= OWN - {"detach", "ns_delete"}
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(100, 105))
 def test_soak_of_25000(seed: int) -> None:
-    assert soak("db_csd", seed, 5000) >= OWN
+    assert set(soak(seed, 5000).did) >= OWN
 
 
 @pytest.mark.parametrize(
@@ -116,7 +130,9 @@ def ready(player: Player) -> Player:
 
 TEXT = text(3, 48 * 512)
 LINES = next(n for n in range(100) if isinstance(p := program_of(n), Grep) and len(p.result(TEXT[:1000])) > 64)
-KNOWN = "near: result known"
+KNOWN, OF_CRYPT, NO_KEY = "near: result known", "near: result of a Crypt known", "near: no key, nothing left"
+MESSAGE, DIGEST = "near: message known", "near: digest known"
+BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 
 
 def test_results_are_those_of_the_model(player: Player) -> None:
@@ -193,3 +209,170 @@ def test_a_program_that_outlasts_a_reset_is_noticed(player: Player) -> None:
         player.play(near())
         player.play({"do": "wait"})
     assert caught.value.kind == "status"
+
+
+# ---- keys of programs, and messages
+
+
+def crypt(mode: NearMode, slot: int, *, encrypt: bool = False, behind: bool = False, message: bool = False) -> int:
+    """Number of such a program."""
+    for n in range(100_000):
+        p = of_kind("crypt", n)
+        if isinstance(p, Crypt) and (p.mode, p.slot, p.encrypt) == (mode, slot, encrypt):
+            if brings(p) == message and (p.behind is not None) == (behind or message):
+                return n
+    raise AssertionError("no such program")
+
+
+def load_crypt(player: Player, data: int) -> None:
+    player.play({"do": "program", "number": 1, "of": "crypt", "data": data})
+
+
+@pytest.mark.parametrize("mode", [NearMode.XTS, NearMode.CTR])
+def test_a_crypt_has_the_key_that_is_in_its_slot(player: Player, mode: NearMode) -> None:
+    """Both ways, alone and with an operator behind; the key is changed, erased, there again, gone with a reset; blocks
+    of 512 and of 4096 bytes."""
+    ready(player)
+    slot = 2 if mode == NearMode.XTS else 4
+    key: Step = {"do": "key", "slot": slot, "mode": "ctr" if mode == NearMode.CTR else ""}
+    for size in (512, 4096):
+        player.play({"do": "format", "size": size})
+        player.play({"do": "io", "op": "write", "count": 48, "data": 3, "text": 1})
+        for encrypt in (False, True):
+            for behind in (False, True):
+                load_crypt(player, crypt(mode, slot, encrypt=encrypt, behind=behind))
+                for number in (7, 8):
+                    player.play({**key, "key": number})
+                    assert status_of(player, near(at=3, length=1000, room=512)) in (Status.SUCCESS, TOO_LARGE)
+                player.play({**key, "key": 0})
+                assert status_of(player, near()) == Status.READ_ERROR
+    assert player.ended[OF_CRYPT] == 16 and player.ended[NO_KEY] == 8
+    player.play({**key, "key": 7})
+    player.play({"do": "reset", "kind": "disable"})
+    load_crypt(player, crypt(mode, slot))
+    assert status_of(player, near()) == Status.READ_ERROR, "a reset has taken the key"
+    player.play({**key, "key": 7, "mode": "" if mode == NearMode.CTR else "ctr"})
+    assert status_of(player, near()) == Status.READ_ERROR, "it is one for the other mode"
+    player.play({**key, "key": 7})
+    player.play({"do": "key", "slot": 1, "key": 1})
+    player.play({"do": "bind", "ns": 1, "slot": 1})
+    assert status_of(player, near()) == Status.READ_ERROR, "the namespace has an operator of its own"
+    player.finish()
+
+
+def test_a_crypt_with_another_key_is_noticed(player: Player) -> None:
+    ready(player)
+    player.play({"do": "key", "slot": 2, "key": 7})
+    load_crypt(player, crypt(NearMode.XTS, 2))
+    compute.load_key(player.drive, 2, *key_bytes(8))
+    with pytest.raises(Failure, match="gives .* bytes, from"):
+        status_of(player, near())
+
+
+def test_data_that_leave_without_a_key_are_noticed(player: Player) -> None:
+    """As if the program had encrypted nothing, and failed then."""
+    ready(player)
+    load_crypt(player, crypt(NearMode.XTS, 2))
+    player.play(near())
+    ((command, sent),) = player.judge.sent.items()
+    plain = command.on_done
+    assert plain is not None and sent.buffer is not None
+
+    def other(command: Command) -> None:
+        assert sent.buffer is not None
+        sent.buffer.write(bytes(100) + TEXT[512:1024])
+        plain(command)
+
+    command.on_done = other
+    with pytest.raises(Failure, match="has no key, and byte .* is in the buffer"):
+        player.play({"do": "wait"})
+
+
+def bring(player: Player, steps: HashStep, at: int = 0, message: int = 2, **fields: Any) -> None:
+    status = status_of(player, near(at=at, phase=message_phase(steps, message), **fields))
+    assert status == Status.SUCCESS
+
+
+def message(player: Player, of: str = "sha256", data: int = 1) -> None:
+    player.play({"do": "program", "number": 1, "of": of, "data": data})
+
+
+def test_messages_are_those_of_the_model(player: Player) -> None:
+    """In one part and in several; of what is decrypted; a skipped begin; forgotten by each thing that forgets it, also
+    when it has ended."""
+    ready(player)
+    player.play({"do": "key", "slot": 2, "key": 7})
+    some = [("sha256", 1), ("crypt", crypt(NearMode.XTS, 2, message=True))]
+    for of, data in some:
+        message(player, of, data)
+        bring(player, BEGIN)
+        bring(player, HashStep(0), 16)
+        bring(player, END, 8, length=77)
+        player.play({"do": "run", "cycles": 40_000})
+        bring(player, ASK)
+    assert player.ended[DIGEST] == 2 and player.ended[MESSAGE] == 6
+    forgetful: list[Step] = [
+        {"do": "program", "number": 1, "of": "sha256", "data": 2}, {"do": "reset", "kind": "disable"},
+        {"do": "reset", "kind": "flr"}, {"do": "program", "number": 1, "data": 0},
+        {"do": "program", "number": 1, "data": 5, "bad": "slot"},
+    ]  # fmt: skip
+    for ended in (HashStep(0), END):
+        for step in forgetful:
+            message(player)
+            bring(player, BEGIN | ended)
+            player.play(step)
+            if step["do"] != "program" or step["data"] != 2:
+                message(player)
+            asked = player.ended[MESSAGE]
+            bring(player, ASK)
+            bring(player, END, length=100)
+            assert player.ended[MESSAGE] == asked + 2
+            (state,) = {m.state.taken for m in player.machine.model.messages[1] if m.state}
+            assert state == 0
+    player.finish()
+
+
+def test_a_message_whose_parts_are_under_way_together_is_unknown_until_it_begins_alone(player: Player) -> None:
+    ready(player)
+    message(player)
+    for q in (1, 2):
+        player.play(near(q=q, phase=message_phase(BEGIN, 2)))
+    player.play({"do": "wait"})
+    bring(player, HashStep(0))
+    assert player.machine.model.messages[1][2].state is None
+    assert not player.ended[MESSAGE]
+    bring(player, BEGIN | END, length=77)
+    player.play({"do": "run", "cycles": 30_000})
+    bring(player, ASK)
+    assert (player.ended[MESSAGE], player.ended[DIGEST]) == (1, 1)
+    player.finish()
+
+
+def test_a_message_that_is_lost_is_noticed(player: Player) -> None:
+    """As if the drive had forgotten it: its program is loaded again behind the judge's back."""
+    ready(player)
+    message(player)
+    bring(player, BEGIN)
+    load(player.drive, 1, of_kind("sha256", 1).program())
+    with pytest.raises(Failure, match="a message of 4096 bytes, ended: False, says 0"):
+        bring(player, ASK)
+
+
+def test_a_message_that_outlasts_its_program_is_noticed(player: Player) -> None:
+    ready(player)
+    message(player)
+    bring(player, BEGIN)
+    player.program_changes(1, of_kind("sha256", 1))  # and it is not
+    with pytest.raises(Failure, match="a message of 0 bytes, ended: False, says 4096"):
+        bring(player, ASK)
+
+
+def test_a_wrong_digest_is_noticed(player: Player) -> None:
+    ready(player)
+    message(player)
+    bring(player, BEGIN)
+    player.drive.sim.media_write(8 * 512 + 5, b"\0")  # type: ignore[union-attr]
+    bring(player, END, 8)
+    player.play({"do": "run", "cycles": 20_000})
+    with pytest.raises(Failure, match="the digest of 8192 bytes is"):
+        bring(player, ASK)
