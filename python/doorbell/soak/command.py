@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import typer
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
 from doorbell.soak.backends import left_out
+from doorbell.soak.endurance import endure
 from doorbell.soak.judge import Failure
 from doorbell.soak.machine import SHAPES, shape_of
 from doorbell.soak.run import Outcome, play, random_steps, replay
@@ -35,6 +37,9 @@ def main(
     ssd: str = typer.Option("model", help="What they are: model, or db_ssd (ours, cycle by cycle)."),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
+    full_load: int = typer.Option(
+        0, min=0, metavar="CYCLES", help="Reads and Writes at full load for so long instead, on db_ssd or db_csd."
+    ),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
     replay_file: Path | None = typer.Option(None, "--replay", metavar="FILE", help="Carry out a script instead."),
     wave: Path | None = typer.Option(None, help="With --replay: write a waveform to this file: .fst or .vcd."),
@@ -56,6 +61,8 @@ def main(
         _say_left_out(script.options, quiet)
         outcome = replay(script) if wave is None else replay_with_wave(script, wave, window)
         return _report([_result(script.top, script.seed, outcome, script.functions, script.options)], json, quiet)
+    if full_load:
+        return _full_load(top or "db_ssd", full_load, random.randrange(1 << 31) if seed < 0 else seed, json)
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")
     if functions > 1:
@@ -84,6 +91,20 @@ def main(
             result["script"] = str(_shrink(script, outcome, out, runs))
             break
     return _report(results, json, quiet)
+
+
+def _full_load(top: str, cycles: int, seed: int, json: Path | None) -> int:
+    with Progress(f"full load of {top}, seed {seed}") as progress:
+        try:
+            out = endure(top, cycles, seed, lambda n: progress(n, cycles))
+        except Failure as e:
+            raise UserError(f"{top} failed with seed {seed} under full load: {e.kind}: {e}", 1) from e
+    if json is not None:
+        write_json(json, {"top": top, "seed": seed, **asdict(out)})
+    if str(json) != "-":
+        print(f"{top}, {out.cycles:,} cycles, seed {seed}: {out.reads:,} Reads, all right, and {out.writes:,} Writes")
+        print(f"from the first tenth to the last: {out.drift:+.2%} bytes a cycle; a burst behind it: {out.slower:+.2%}")
+    return 0
 
 
 def _shrink(script: Script, outcome: Outcome, folder: Path, runs: int) -> Path:
