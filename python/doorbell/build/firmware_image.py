@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -27,10 +26,10 @@ IMAGES = {
 programs of near-storage commands (not in db_ssd)."""
 
 
-def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -> Path:
+def firmware(functions: int = 1, extents: bool = False, programs: bool = True, serial: int = 1) -> Path:
     """The admin processor's program as 32-bit hexadecimal words for $readmemh, with memory for so many functions:
     one, or as many as there can be. extents: namespaces are on SSDs (db_vcsd). programs: of near-storage commands; with
-    one function there is always room for them.
+    one function there is always room for them. serial: the drive's number.
 
     DOORBELL_FIRMWARE names another image, to see what changes with it.
     """
@@ -39,8 +38,11 @@ def firmware(functions: int = 1, extents: bool = False, programs: bool = True) -
             raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
         return Path(own).absolute()
     made = linked(functions, extents, programs).with_suffix(".hex")
+    words = made.read_text().splitlines(keepends=True)
+    words[1] = f"{serial:08x}\n"
+    text = "".join(words)
     # Named by what it holds, so that a comment in a source builds no simulator anew.
-    return cached("fw-image", made.read_text(), lambda out: shutil.copy(made, out)) / "fw.hex"
+    return cached("fw-image", text, lambda out: (out / "fw.hex").write_text(text)) / "fw.hex"
 
 
 def linked(functions: int = 1, extents: bool = False, programs: bool = True) -> Path:

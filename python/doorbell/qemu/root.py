@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The small Debian root that `doorbell vm` runs QEMU and its guest from.
 
-Packages come from the machine's own Debian mirror, checked with its own keyring, and are unpacked (never configured)
-into the cache; so nothing is installed on the machine, and no root is needed. QEMU runs by the root's dynamic
-loader. The guest is an initramfs made of the same packages: kernel, bash, coreutils, util-linux, e2fsprogs,
-nvme-cli, pciutils, fio, kmod, busybox.
+Its packages (packages.py) are unpacked into the cache; so nothing is installed on the machine, and no root is needed.
+QEMU runs by the root's dynamic loader. The guest is an initramfs made of the same packages, and a kernel with some of
+its modules, which is a thing of its own in the cache: there are two.
 """
 
 from __future__ import annotations
@@ -14,33 +13,33 @@ import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
 from doorbell import build
 from doorbell.errors import UserError
+from doorbell.qemu import packages
 
 # What the guest's programs come from; their executables and all libraries that these need go into the initramfs.
 GUEST_PACKAGES = (
     "bash", "bsdextrautils", "busybox", "coreutils", "dash", "debianutils", "diffutils", "e2fsprogs", "fdisk",
-    "findutils", "fio", "grep", "gzip", "kmod", "libc-bin", "mawk", "mount", "ncurses-bin", "nvme-cli", "pciutils",
-    "procps", "sed", "tar", "util-linux",
+    "findutils", "fio", "grep", "gzip", "kmod", "libc-bin", "mawk", "mdadm", "mount", "ncurses-bin", "nvme-cli",
+    "pciutils", "procps", "sed", "tar", "util-linux", "dmsetup", "xfsprogs",
 )  # fmt: skip
-OTHER_PACKAGES = ("base-files", "linux-image-cloud-amd64", "ncurses-base", "qemu-system-x86")
-# Pulled in as dependencies of maintainer scripts, boot loaders or optional tools; not run here, so not unpacked.
-SKIPPED = re.compile(
-    r"^(python3|libpython3|initramfs-tools|dracut|klibc-utils|libklibc|systemd|udev|adduser|debconf|dpkg|passwd|"
-    r"init-system-helpers|linux-base|tzdata|media-types|libpam-|libasound2-data|login\.defs|cpio|uuid-runtime)"
-)
-PRUNED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian", "usr/games")
-SUITES = "trixie trixie-backports"
-BACKPORTS = "qemu-* seabios ipxe-qemu"  # vfio-user-pci needs QEMU >= 10.1
-KERNEL_MODULES = ("kernel/fs/xfs", "kernel/fs/fat", "kernel/fs/nls", "kernel/lib/libcrc32c.ko.xz")
+LEFT_OUT = ("usr/sbin/mdmon", "usr/sbin/xfs_scrub", "usr/sbin/xfs_spaceman")
+"""Programs of these packages that no guest needs; xfs_scrub alone wants 30 MB of libraries."""
+OTHER_PACKAGES = ("base-files", "ncurses-base", "qemu-system-x86")
+KERNEL_PACKAGE = "linux-image-cloud-amd64"
+KERNEL_MODULES = (
+    "xfs", "fat", "vfat", "nls_ascii", "nls_cp437", "nls_iso8859_1", "nls_utf8", "raid1", "dm_mod", "dm_crypt", "xts",
+    "aesni_intel", "mq_deadline", "kyber_iosched", "bfq",
+)  # fmt: skip
+"""Beside what a kernel has built in: these, and what they need."""
 LIB = "usr/lib/x86_64-linux-gnu"
-RECIPE = 4  # raise when this file changes what a root contains
+RECIPE = 5  # raise when this file changes what a root contains
 
 INIT = """#!/bin/bash
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8
@@ -81,8 +80,16 @@ fi
 cd /
 umount -a -r -t ext4,xfs,vfat 2>/dev/null
 sync
+[[ $(</sys/power/suspend_stats/success) == 0 ]] || busybox reboot -f  # QEMU has no power-off after a sleep
 busybox poweroff -f
 """
+
+
+class Kernel(str, Enum):  # noqa: UP042 - typer wants the names
+    """Which of Debian's kernels a guest has."""
+
+    stable = "stable"
+    backports = "backports"
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,16 @@ class Root:
     """A finished root in the cache."""
 
     path: Path
+    kernel_path: Path
 
     @property
     def kernel(self) -> Path:
-        return self.path / "kernel"
+        return self.kernel_path / "kernel"
 
     @property
-    def initramfs(self) -> Path:
-        return self.path / "initramfs"
+    def initramfs(self) -> list[Path]:
+        """Archives that the kernel unpacks one after another."""
+        return [self.path / "initramfs", self.kernel_path / "modules"]
 
     def command(self, program: str) -> list[str]:
         """The command line prefix that runs one of the root's programs on this machine."""
@@ -117,116 +126,35 @@ def loader(tree: Path, program: str, *options: str) -> list[str]:
             str(tree / program)]  # fmt: skip
 
 
-def ensure() -> Root:
-    """The root of this recipe; made first where the cache does not have it."""
-    key = (RECIPE, GUEST_PACKAGES, OTHER_PACKAGES, SUITES, BACKPORTS, KERNEL_MODULES, SKIPPED.pattern, PRUNED, INIT)
-    return Root(build.cached("vmroot", key, _make, "making the virtual machine's root (once; 120 MB to fetch)"))
-
-
-# --- Packages
+def ensure(kernel: Kernel = Kernel.stable) -> Root:
+    """The root of this recipe with that kernel; made first where the cache does not have it."""
+    lock = packages.LOCK.read_text()
+    fetched = (packages.SUITES, packages.BACKPORTS, packages.SKIPPED.pattern, packages.PRUNED, lock)
+    key: tuple[object, ...] = (RECIPE, GUEST_PACKAGES, LEFT_OUT, OTHER_PACKAGES, fetched, INIT)
+    path = build.cached("vmroot", key, _make, "making the virtual machine's root (once; 90 MB to fetch)")
+    key = (RECIPE, KERNEL_PACKAGE, KERNEL_MODULES, fetched, kernel.value)
+    what = f"making the guest's kernel of {kernel.value} (once; 40 MB to fetch)"
+    return Root(path, build.cached("vmkernel", key, lambda work: _make_kernel(work, path / "root", kernel), what))
 
 
 def _make(work: Path) -> None:
-    if os.uname().machine != "x86_64":
-        raise UserError("the guest root is for x86-64 machines only")
-    for tool in ("apt-get", "dpkg-deb", "apt-config"):
-        if not shutil.which(tool):
-            raise UserError(f"`{tool}` not found: making the guest root needs a Debian or Ubuntu machine")
-    mirror, keyring = _mirror()
-    with tempfile.TemporaryDirectory(prefix="doorbell-apt-") as scratch:
-        apt = Path(scratch)
-        debs = _download(apt, mirror, keyring)
-        build.say(f"unpacking {len(debs)} packages")
-        tree = work / "root"
-        tree.mkdir()
-        files = _unpack(tree, debs)
-    (work / "packages").write_text("".join(f"{d.stem}\n" for d in debs))
+    tree, files = packages.fetch(work, (*GUEST_PACKAGES, *OTHER_PACKAGES), packages.BACKPORTS)
     build.say("building the guest's initramfs")
-    kernels = sorted((tree / "boot").glob("vmlinuz-*"))
-    if not kernels:
-        raise UserError("the kernel package holds no kernel: report this as a bug")
-    shutil.copy(kernels[-1], work / "kernel")
     with open(work / "initramfs", "wb") as f:
-        _initramfs(f, tree, files, kernels[-1].name.removeprefix("vmlinuz-"))
+        _initramfs(f, tree, files)
 
 
-def _mirror() -> tuple[str, str]:
-    """The Debian archive this machine installs from, and the keyring that it trusts for it."""
-    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    found = None
-    folder = Path("/etc/apt/sources.list.d")
-    for file in [Path("/etc/apt/sources.list"), *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
-        if not file.is_file() or file.suffix not in (".list", ".sources"):
-            continue
-        text = file.read_text(errors="replace")
-        if file.suffix == ".sources":
-            for stanza in re.split(r"\n\s*\n", text):
-                fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*)$", stanza, re.M))
-                if fields.get("Enabled", "yes").lower() != "no" and "deb" in fields.get("Types", "").split():
-                    entries = [(u, fields.get("Signed-By", "")) for u in fields.get("URIs", "").split()]
-                    found = found or next((e for e in entries if _is_debian(e[0])), None)
-        else:
-            for options, uri in re.findall(r"^deb\s+(?:\[(.*?)\]\s+)?(\S+)", text, re.M):
-                signed = re.search(r"signed-by=(\S+)", options, re.I)
-                if _is_debian(uri):
-                    found = found or (uri, signed.group(1) if signed else "")
-    uri, signed = found or ("http://deb.debian.org/debian", "")
-    keyring = signed if signed.startswith("/") else keyring
-    if not Path(keyring).exists():
-        raise UserError(f"{keyring} not found: install the package debian-archive-keyring")
-    return uri, keyring
-
-
-def _is_debian(uri: str) -> bool:
-    return uri.rstrip("/").endswith("/debian")
-
-
-def _download(apt: Path, mirror: str, keyring: str) -> list[Path]:
-    for name in ("lists/partial", "archives/partial"):
-        (apt / name).mkdir(parents=True)
-    (apt / "status").touch()
-    (apt / "none").mkdir()
-    (apt / "sources.sources").write_text(
-        f"Types: deb\nURIs: {mirror}\nSuites: {SUITES}\nComponents: main\nSigned-By: {keyring}\n"
-    )
-    (apt / "preferences").write_text(f"Package: {BACKPORTS}\nPin: release n={SUITES.split()[1]}\nPin-Priority: 990\n")
-    # APT_CONFIG is read after the machine's own configuration, so that its proxy settings hold.
-    (apt / "apt.conf").write_text(
-        f'Dir::State "{apt}"; Dir::State::status "{apt}/status"; Dir::State::lists "{apt}/lists"; Dir::Cache "{apt}";'
-        f'Dir::Cache::archives "{apt}/archives"; Dir::Etc::sourcelist "{apt}/sources.sources";'
-        f'Dir::Etc::sourceparts "{apt}/none"; Dir::Etc::preferences "{apt}/preferences";'
-        f'Dir::Etc::preferencesparts "{apt}/none"; APT::Architecture "amd64"; APT::Sandbox::User "";'
-        'APT::Install-Recommends "false"; Acquire::Languages "none"; Acquire::Retries "3"; Debug::NoLocking "true";'
-        'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; Dpkg::Use-Pty "0";'
-        "#clear APT::Architectures; #clear APT::Update::Post-Invoke; #clear APT::Update::Post-Invoke-Success;"
-        "#clear DPkg::Post-Invoke; #clear APT::Update::Pre-Invoke; #clear DPkg::Pre-Install-Pkgs;\n"
-    )
-    env = os.environ | {"APT_CONFIG": str(apt / "apt.conf"), "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-
-    def run(*args: str) -> None:
-        done = subprocess.run(["apt-get", "-qq", *args], env=env, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False)  # fmt: skip
-        if done.returncode:
-            why = next((ln for ln in done.stderr.splitlines() if ln.startswith("E:")), "no reason given")
-            raise UserError(f"fetching the guest's packages failed ({why}): check the network and the apt sources")
-
-    run("update")
-    build.say(f"fetching packages from {mirror}")
-    run("-y", "--download-only", "--no-install-recommends", "install", *GUEST_PACKAGES, *OTHER_PACKAGES)
-    return sorted((apt / "archives").glob("*.deb"))
-
-
-def _unpack(tree: Path, debs: Iterable[Path]) -> dict[str, list[str]]:
-    """Unpack; answer the file names of each package. base-files first: it brings the merged-/usr links."""
-    files: dict[str, list[str]] = {}
-    for deb in sorted(debs, key=lambda d: not d.name.startswith("base-files_")):
-        if SKIPPED.match(deb.name):
-            continue
-        listing = subprocess.run(["dpkg-deb", "--vextract", deb, tree], check=True, capture_output=True, text=True)
-        files[deb.name.split("_")[0]] = [f.removeprefix("./").rstrip("/") for f in listing.stdout.splitlines()]
-    for name in PRUNED:
-        shutil.rmtree(tree / name, ignore_errors=True)
-    return files
+def _make_kernel(work: Path, root: Path, kernel: Kernel) -> None:
+    """root: the tree that has depmod."""
+    tree, _ = packages.fetch(work, (KERNEL_PACKAGE,), "linux-*" if kernel == Kernel.backports else "")
+    images = [*(tree / "boot").glob("vmlinuz-*"), *(tree / "usr/lib/modules").glob("*/vmlinuz")]
+    if len(images) != 1:
+        raise UserError(f"the kernel packages hold {len(images)} kernels: report this as a bug")
+    (version,) = (p.name for p in (tree / "usr/lib/modules").iterdir())
+    shutil.copy(images[0], work / "kernel")
+    with open(work / "modules", "wb") as f:
+        _modules(f, root, tree, version)
+    shutil.rmtree(tree)
 
 
 # --- The guest's initramfs
@@ -269,6 +197,10 @@ class _Cpio:
         elif source.is_file():
             self.add(name, stat.S_IFREG | (source.stat().st_mode & 0o777), source.read_bytes())
 
+    def skip(self, name: str) -> None:
+        """Another archive has it."""
+        self._seen.add(name)
+
     def has(self, name: str) -> bool:
         return name in self._seen
 
@@ -278,18 +210,20 @@ class _Cpio:
         self._file.write(b"\0" * (-self._file.tell() % 4096))
 
 
-def write_more(file: BinaryIO, script: bytes | None, tools: Path) -> None:
-    """Append the archive that gives the guest our tools, and its script if it has one; the kernel unpacks archives one
-    after another."""
+def write_more(file: BinaryIO, script: bytes | None, tools: Path, files: Iterable[Path] = ()) -> None:
+    """Append the archive that gives the guest our tools, its script if it has one, and files to /root; the kernel
+    unpacks archives one after another."""
     cpio = _Cpio(file)
     if script is not None:
         cpio.add("job", stat.S_IFREG | 0o755, script)
     for tool in sorted(tools.iterdir()):
         cpio.add(f"usr/bin/{tool.name}", stat.S_IFREG | 0o755, tool.read_bytes())
+    for one in files:
+        cpio.add(f"root/{one.name}", stat.S_IFREG | (one.stat().st_mode & 0o777), one.read_bytes())
     cpio.end()
 
 
-def _initramfs(out: BinaryIO, tree: Path, files: dict[str, list[str]], version: str) -> None:
+def _initramfs(out: BinaryIO, tree: Path, files: dict[str, list[str]]) -> None:
     cpio = _Cpio(out)
     for link in ("bin", "sbin", "lib", "lib64"):
         cpio.link(link, f"usr/{link}")
@@ -305,6 +239,8 @@ def _initramfs(out: BinaryIO, tree: Path, files: dict[str, list[str]], version: 
     programs = []
     for package in GUEST_PACKAGES:
         for name in files.get(package, []):
+            if name in LEFT_OUT:
+                continue
             path = tree / name
             if os.path.dirname(name) in ("usr/bin", "usr/sbin") and path.is_file() and os.access(path, os.X_OK):
                 cpio.copy(tree, name)
@@ -324,7 +260,6 @@ def _initramfs(out: BinaryIO, tree: Path, files: dict[str, list[str]], version: 
     for applet in busybox.stdout.split():
         if not any(cpio.has(f"{d}/{applet}") for d in ("usr/bin", "usr/sbin")):
             cpio.link(f"usr/bin/{applet}", "busybox")
-    _modules(cpio, tree, version)
     cpio.end()
 
 
@@ -343,14 +278,21 @@ def _libraries(tree: Path, programs: Iterable[str]) -> set[str]:
     return found
 
 
-def _modules(cpio: _Cpio, tree: Path, version: str) -> None:
+def _modules(out: BinaryIO, root: Path, tree: Path, version: str) -> None:
     """Some modules beside what the kernel has built in (NVMe, ext4, virtio are), and their list for modprobe."""
+    cpio = _Cpio(out)
     base = f"usr/lib/modules/{version}"
-    subprocess.run(loader(tree, "usr/bin/kmod", "--argv0", "depmod") + ["-b", str(tree), version],
+    for name in ("lib", "usr/lib"):
+        cpio.skip(name)
+    if not (tree / "lib").exists():
+        (tree / "lib").symlink_to("usr/lib")
+    subprocess.run(loader(root, "usr/bin/kmod", "--argv0", "depmod") + ["-b", str(tree), version],
                    check=False, capture_output=True)  # fmt: skip
     for name in sorted(p.name for p in (tree / base).glob("modules.*")):
         cpio.copy(tree, f"{base}/{name}")
-    for entry in KERNEL_MODULES:
-        path = tree / base / entry
-        for file in sorted(path.rglob("*.ko*")) if path.is_dir() else [path]:
-            cpio.copy(tree, str(file.relative_to(tree)))
+    needs = dict(line.split(":", 1) for line in (tree / base / "modules.dep").read_text().splitlines())
+    paths = {Path(path).name.split(".")[0].replace("-", "_"): path for path in needs}
+    for module in KERNEL_MODULES:
+        for path in [paths[module], *needs[paths[module]].split()] if module in paths else []:  # else it is built in
+            cpio.copy(tree, f"{base}/{path}")
+    cpio.end()

@@ -7,8 +7,10 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from doorbell import paths
+from doorbell.qemu.packages import locked
 
 INSIDE = {"pythondata-cpu-picorv32": "ISC"}
 """Packages whose files are in the archive, and their licence. All others of requirements.lock only make or check it."""
@@ -46,6 +48,17 @@ def sbom(version: str) -> str:
                 }
             ]
         components.append(component)
+    for (name, pin), digest in sorted(locked().items()):  # only guests are made of these
+        components.append(
+            {
+                "type": "library",
+                "name": name,
+                "version": pin,
+                "purl": f"pkg:deb/debian/{quote(name)}@{quote(pin)}?distro=trixie",
+                "scope": "excluded",
+                "hashes": [{"alg": "SHA-256", "content": digest}],
+            }
+        )
     document = {
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",

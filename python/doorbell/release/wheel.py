@@ -26,7 +26,7 @@ HOME = "doorbell_home"
 FOLDERS = ("examples", "facts", "fw", "python/doorbell", "regs", "rtl", "sim", "sweeps", "syn", "tools")
 FILES = ("LICENSE", "requirements.lock", "tests/data/behaviour.json")
 KINDS = (".S", ".c", ".cpp", ".css", ".h", ".html", ".js", ".json", ".ld", ".md", ".py", ".rdl", ".sv", ".svh", ".tcl",
-         ".vlt", ".yaml")  # fmt: skip
+         ".vlt", ".yaml", ".lock")  # fmt: skip
 """Endings of sources: what else is in the folders is no part of them."""
 OLDEST_ZIP = 315_532_800  # 1980-01-01: a zip file knows no time before
 

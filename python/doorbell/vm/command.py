@@ -13,6 +13,7 @@ import typer
 
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
+from doorbell.qemu.root import Kernel
 from doorbell.vm import speed as guest_speed
 from doorbell.vm.functions import socket_of_vf
 from doorbell.vm.guest import Guest, Kvm, Vm
@@ -28,6 +29,12 @@ def main(
         help="Run this script as root in the guest instead of a shell; --guests: for all, or each.",
     ),
     guests: int = typer.Option(0, min=0, max=16, metavar="N", help="So many guests, each with a VF of the drive."),
+    file: list[Path] = typer.Option(  # noqa: B008
+        [], "--file", metavar="FILE", help="Copy this file into the guest, to /root; several times: all of them."
+    ),
+    beside: list[Path] = typer.Option(  # noqa: B008
+        [], "--beside", metavar="SOCKET", help="One more drive: that of a ./doorbell serve at this socket."
+    ),
     vf_size: str = typer.Option(
         None, "--vf-size", metavar="SIZE", help="With --guests: of each guest's namespace: 64m [equal parts of --size]."
     ),
@@ -46,6 +53,7 @@ def main(
     link: str = typer.Option(LINK, help="PCIe link of the drive."),
     smp: int = typer.Option(1, help="CPUs of the guest."),
     mem: str = typer.Option("1G", help="Memory of the guest."),
+    kernel: Kernel = typer.Option(Kernel.stable, help="Debian's kernel of stable or, newer, of its backports."),
     kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
     timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
     append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
@@ -72,12 +80,12 @@ def main(
 ) -> int:
     """Boot Linux with a top as its NVMe drive: a shell, or SCRIPT run in the guest and its exit status returned."""
     if speed:
-        if run or image or stock or param or guests or vf_size:
+        if run or image or stock or param or guests or vf_size or file or beside:
             raise UserError(
-                "--speed brings its own script and drives: leave --run, --image, --param, --guests, --vf-size and "
-                "--stock out"
+                "--speed brings its own script and drives: leave --run, --image, --param, --guests, --vf-size, "
+                "--file, --beside and --stock out"
             )
-        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log)
+        guest = Guest(smp=smp, mem=mem, kvm=kvm, timeout=timeout, append=append, log=log, kernel=kernel)
         what = guest_speed.Setting(top, data_w, link, backend, size or "1G", rounds, seconds)
         guest_speed.main(guest, what, json)
         return 0
@@ -92,7 +100,10 @@ def main(
     device += ["--media", media] if media else []
     device += ["--media-flush-latency-ns", str(flush_ns), "--media-zero-gbps", str(zero_gbps)]
     device += [word for text in param for word in ("--param", text)]
-    guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock)
+    guest = Guest(run[0] if run else None, smp, mem, kvm, timeout, append, log, stock,
+                  kernel=kernel, drives=tuple(beside), files=tuple(file))  # fmt: skip
+    if guests and beside:
+        raise UserError("--beside is for a single guest")
     if guests:
         return Guests(guest, run, guests, device).run()
     if len(run) > 1:
@@ -138,6 +149,9 @@ def serve(
         metavar="SIZE",
         help="With --vfs: of the namespace that a VF gets if it has none: 64m; the rest is the PF's [equal parts].",
     ),
+    serial: int = typer.Option(
+        1, min=1, max=0xFFFFFFFF, metavar="N", help="The drive's number: those of one machine have different ones."
+    ),
     verbose: bool = typer.Option(False, "--verbose", help="Say on stderr what clients do."),
     ready_fd: int = typer.Option(-1, hidden=True, help="Where to write a byte when clients may connect."),
     figures_fd: int = typer.Option(-1, hidden=True, help="File that is kept up to date with FIGURES."),
@@ -154,7 +168,7 @@ def serve(
         signal.signal(number, stop)
     with serving_device(socket, top=top, image=image, size=size, link=link, data_w=data_w, backend=backend,
                         params=parse_params(param), verbose=verbose, figures_fd=figures_fd, flush_ns=flush_ns,
-                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size, media=media,
+                        zero_gbps=zero_gbps, vfs=vfs, vf_size=vf_size, media=media, serial=serial,
                         ssds=SsdOptions(ssd, tuple(images), ssds, stripe),
                         command="serve" if ready_fd < 0 else "vm") as made:  # fmt: skip
         server = made

@@ -62,6 +62,9 @@ class Guest:
     log: str | None = None
     stock: str | None = None  # image for QEMU's own NVMe device instead of ours, or "none": to test the guest
     beside: str | None = None  # image for QEMU's own NVMe device beside ours
+    kernel: vmroot.Kernel = vmroot.Kernel.stable
+    drives: tuple[Path, ...] = ()  # sockets of devices beside ours
+    files: tuple[Path, ...] = ()  # what the script finds in its folder
 
 
 def _die_with_parent() -> None:
@@ -104,7 +107,7 @@ class Vm:
         script = read_script(wanted.script) if wanted.script else None
         if script is None and not sys.stdin.isatty():
             raise UserError("a shell needs a terminal: use --run SCRIPT without one", FAILED)
-        root = vmroot.ensure()
+        root = vmroot.ensure(wanted.kernel)
         with signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
             work = Path(scratch)
             accel = "kvm" if self.use_kvm(root, work) else "tcg"
@@ -125,6 +128,12 @@ class Vm:
             self._memory = parse_size(self._wanted.mem)
         except ValueError as e:
             raise UserError(str(e), FAILED) from e
+        for path in self._wanted.drives:
+            if not path.is_socket():
+                raise UserError(f"{path} is not a socket: start ./doorbell serve --socket {path} first", FAILED)
+        for file in self._wanted.files:
+            if not file.is_file():
+                raise UserError(f"{file} is not a file: --file wants one", FAILED)
         if self._wanted.smp < 1 or self._memory < 256 << 20:
             raise UserError("--smp is at least 1, --mem at least 256M", FAILED)
 
@@ -133,7 +142,7 @@ class Vm:
             return self._wanted.kvm == Kvm.on
         if not os.access("/dev/kvm", os.R_OK | os.W_OK):
             return False
-        probe = Vm(Guest(timeout=PROBE_S, stock="none"), [], quiet=True)
+        probe = Vm(Guest(timeout=PROBE_S, stock="none", kernel=self._wanted.kernel), [], quiet=True)
         with contextlib.suppress(UserError):
             if probe._session(root, work, b"#!/bin/sh\n", "kvm", work / "probe.log") == 0:
                 return True
@@ -186,9 +195,11 @@ class Vm:
         """QEMU, as far as a shell and a script have it in common."""
         prefix = [own] if (own := host_qemu()) else root.qemu()[0]
         initrd = work / "initramfs"
-        shutil.copy(root.initramfs, initrd)
-        with open(initrd, "ab") as f:
-            vmroot.write_more(f, script, guest_tools())
+        with open(initrd, "wb") as f:
+            for part in root.initramfs:
+                with open(part, "rb") as archive:
+                    shutil.copyfileobj(archive, f)
+            vmroot.write_more(f, script, guest_tools(), self._wanted.files)
         self.check()
         return [
             *prefix, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
@@ -278,10 +289,10 @@ class Vm:
         return answer
 
     def _devices(self, work: Path) -> list[str]:
+        ours = [] if self._wanted.stock else [self._device or work / "device.sock"]
         devices = []
-        if not self._wanted.stock:
-            path = str(self._device or work / "device.sock")
-            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": path},
+        for path in (*ours, *self._wanted.drives):
+            options = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": str(path)},
                        "x-msg-timeout": MSG_TIMEOUT_MS}  # fmt: skip
             devices += ["-device", json_module.dumps(options)]
         stock = self._wanted.stock or self._wanted.beside

@@ -67,7 +67,7 @@ class Guests:
         """The worst of the scripts' exit statuses; FAILED if one did not end."""
         scripts = [read_script(name) for name in self._scripts]
         self._server.check()
-        root = vmroot.ensure()
+        root = vmroot.ensure(self._wanted.kernel)
         with signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
             work = Path(scratch)
             accel = "kvm" if self._server.use_kvm(root, work) else "tcg"

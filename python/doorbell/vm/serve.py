@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from doorbell.build import has_ssds
+from doorbell.build import firmware, has_ssds
 from doorbell.build.rtl import default_of
 from doorbell.device import limits, media_options
 from doorbell.device.live import watchable
@@ -34,13 +34,13 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
                    link: str = LINK, data_w: int = DATA_W, backend: str = "rtl",
                    params: dict[str, int | str] | None = None, verbose: bool = False,
                    figures_fd: int = -1, flush_ns: int = 0, zero_gbps: float = 0,
-                   vfs: int = 0, vf_size: str | None = None, media: str | None = None,
+                   vfs: int = 0, vf_size: str | None = None, media: str | None = None, serial: int = 1,
                    ssds: SsdOptions | None = None, command: str = "serve") -> Iterator[Any]:  # fmt: skip
     """A server for a device that is made here, and closed (its image written back) at the end.
 
     vfs: it has so many VFs, each with a server of its own beside; what is given runs them all.
     vf_size: of the namespace that each of them gets, if it has none; None: equal parts. ssds: of a top that has some
-    beside it, whose image is its own memory. command: as what it is watched.
+    beside it, whose image is its own memory. serial: the drive's number. command: as what it is watched.
     """
     try:
         lanes = limits.Link.parse(link)
@@ -81,6 +81,10 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if vfs and backend != "rtl":
         raise UserError("--vfs needs --backend rtl")
     of_top = functions.parameters(vfs, params or {}) if vfs else {"NUM_QP": QUEUE_PAIRS, **(params or {})}
+    if serial != 1:
+        if backend != "rtl":
+            raise UserError("--serial needs --backend rtl: it is part of the firmware")
+        of_top["FW_HEX"] = str(firmware(vfs + 1, has_ssds(top), top != "db_ssd", serial))
     options |= {"data_w": data_w, "num_fn": vfs + 1}
     with contextlib.ExitStack() as stack:
         if card:

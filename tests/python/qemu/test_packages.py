@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is fetched for guests has to be what the lock file says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from doorbell.errors import UserError
+from doorbell.qemu import packages
+
+
+@pytest.fixture
+def deb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package whose version and hash are locked."""
+    file = tmp_path / "fio_1%3a3.39-1_amd64.deb"
+    file.write_bytes(b"a package")
+    lock = tmp_path / "packages.lock"
+    lock.write_text(
+        f"# names\nfio 1:3.39-1 {hashlib.sha256(b'a package').hexdigest()}\nlinux-base 1 0\nlinux-base 2 0\n"
+    )
+    monkeypatch.setattr(packages, "LOCK", lock)
+    return file
+
+
+def test_a_locked_package_is_taken_and_listed(deb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert packages.checked([deb]) == [packages.LOCK.read_text().splitlines()[1]]
+    assert "fio" not in capsys.readouterr().err
+
+
+def test_another_file_of_that_version_is_refused(deb: Path) -> None:
+    deb.write_bytes(b"something else")
+    with pytest.raises(UserError, match="fio 1:3.39-1 is not the one of packages.lock"):
+        packages.checked([deb])
+
+
+def test_a_newer_version_is_named(deb: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newer = deb.rename(deb.with_name("fio_1%3a3.40-1_amd64.deb"))
+    assert packages.checked([newer])[0].startswith("fio 1:3.40-1 ")
+    assert "not tried with Doorbell: fio 1:3.40-1" in capsys.readouterr().err
+
+
+def test_apt_prefers_what_is_locked_and_a_suites_kernel(deb: Path) -> None:
+    stable, newer = (packages.pins(suite) for suite in ("", "linux-*"))
+    assert "Package: fio\nPin: version 1:3.39-1\n" in stable and "linux-base" not in stable
+    assert "Package: linux-*\nPin: release n=trixie\n" in stable
+    assert "Package: linux-*\nPin: release n=trixie-backports\n" in newer
+
+
+def test_both_kernels_are_locked() -> None:
+    found = [version for name, version in packages.locked() if name == "linux-image-cloud-amd64"]
+    assert len(found) == 2 and sum("~bpo13" in version for version in found) == 1
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in packages.locked().values())
