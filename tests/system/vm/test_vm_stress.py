@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Linux can do to drives while they work, with both kernels that Debian has: guest/stress.sh, fsx.sh, smart.sh.
+"""What Linux can do to drives while they work, with both kernels that Debian has: guest/stress.sh, fsx.sh, mirror.sh.
 
 The programs that know what a disk or a file has to hold are C beside the scripts, built here for the guest. Each script
 is seen to fail as well: SPOIL=1 changes what is there behind their backs.
@@ -7,9 +7,15 @@ is seen to fail as well: SPOIL=1 changes what is there behind their backs.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import BACKEND
@@ -18,7 +24,7 @@ from doorbell.build.guest_tools import compile_tools
 from doorbell.device.nand import parse_media
 from doorbell.nvme.vendor import MediaHealth
 from doorbell.qemu.root import Kernel
-from test_vm import GUEST, pytestmark, vm
+from test_vm import GUEST, command, environment, left_over, pytestmark, vm
 
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive")]
 KERNELS = pytest.mark.parametrize("kernel", [k.value for k in Kernel])
@@ -91,6 +97,53 @@ def test_files_of_ext4_xfs_and_dm_crypt_are_right(tmp_path: Path, programs: Path
 def test_a_spoilt_file_is_seen(tmp_path: Path, programs: Path) -> None:
     done = files(tmp_path, programs, "stable", "SPOIL=1", "OPERATIONS=400", f"KEY={bytes(64).hex()}")
     assert done.returncode == 1 and b"file2 after the new mount" in done.stdout, done.stdout + done.stderr
+
+
+@contextmanager
+def served(tmp_path: Path, image: Path) -> Iterator[Path]:
+    """A second drive, of a server of its own."""
+    path = tmp_path / "second.sock"
+    serve = [*command()[:-1], "serve", "--socket", str(path), "--size", "40m", "--image", str(image)]
+    serve += ["--param", "UNCORRECTABLE=1", "--serial", "2"]
+    process = subprocess.Popen(serve, env=environment(tmp_path), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + 300
+        while not path.is_socket():
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.1)
+        yield path
+    finally:
+        process.terminate()
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode and b"second" in said, said  # its image is cut off, and it says so
+
+
+def talk(process: subprocess.Popen[bytes], on: dict[bytes, Callable[[], Any]]) -> bytes:
+    """What a guest says; a line of `on` has something done."""
+    assert process.stdout
+    said = b""
+    for line in process.stdout:
+        said += line
+        on.get(line.strip(), lambda: None)()
+    return said
+
+
+@pytest.mark.nightly
+@KERNELS
+def test_a_mirror_outlives_the_failures_of_one_drive(tmp_path: Path, programs: Path, kernel: str) -> None:
+    """md RAID 1 over two drives: blocks that cannot be read, a drive removed, a medium that fails (a file cut off)."""
+    image = tmp_path / "second"
+    with served(tmp_path, image) as second:
+        line = command("--size", "40m", "--smp", "2", "--kernel", kernel, "--beside", second, "--timeout", "900",
+                       "--file", programs / "witness", "--run", GUEST / "mirror.sh")  # fmt: skip
+        process = subprocess.Popen(line, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        limit = threading.Timer(1200, process.kill)
+        limit.start()
+        said = talk(process, {b"break it": lambda: os.truncate(image, 0)})
+        limit.cancel()
+        assert process.wait() == 0 and said.endswith(b" fine\n"), said
+    assert words(said, "mended")["times"] > 0
+    assert not left_over(tmp_path)
 
 
 def test_kernels_and_files_and_drives_that_are_not_there(tmp_path: Path) -> None:
