@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,11 +94,13 @@ def run(
     testcase: str | None = None,
     files: Mapping[str, Path] | None = None,
     inside: tuple[str, ...] = (),
+    parts: tuple[str, ...] = (),
 ) -> None:
     """Run the cocotb tests in `test_file` against module `top`, unless they passed before. Raises if one fails.
 
     extra_sources: further files (a test wrapper), absolute or relative to the repository. testcase: one test's name.
     files: what the simulation finds where it runs, by name. inside: modules below `top` that the tests look into.
+    parts: modules of Python beside the file, whose cocotb tests run before its own.
     """
     paths.put_tools_on_path()
     extras = [ROOT / e for e in extra_sources]
@@ -114,23 +116,29 @@ def run(
         inside=inside,
     )  # fmt: skip
     file, files = Path(test_file).resolve(), dict(files or {})
+    tests = [*(file.parent / f"{name}.py" for name in parts), file]  # in the order in which they run
     settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}
     settings.update({"DOORBELL_NIGHTLY": "1"} if FULL else {})
     settings.update(env or {})
     if wave:
-        simulate(bench, file, settings, testcase, files, None)
+        simulate(bench, tests, settings, testcase, files, None)
         return
     key = (
-        program_key(bench), file.name, read_at_run_time(file), sorted(settings.items()), testcase,
+        program_key(bench), file.name, [read_at_run_time(f) for f in tests], sorted(settings.items()), testcase,
         sorted(files), build.hash_files(files.values()),
     )  # fmt: skip
-    run_once(f"passed-{top}", key, lambda folder: simulate(bench, file, settings, testcase, files, folder))
+    run_once(f"passed-{top}", key, lambda folder: simulate(bench, tests, settings, testcase, files, folder))
 
 
 def simulate(
-    bench: Bench, file: Path, env: dict[str, str], testcase: str | None, files: Mapping[str, Path], kept: Path | None
+    bench: Bench,
+    tests: Sequence[Path],
+    env: dict[str, str],
+    testcase: str | None,
+    files: Mapping[str, Path],
+    kept: Path | None,
 ) -> None:
-    """Build the bench and run the tests in `file`; what came of them goes to the folder `kept`."""
+    """Build the bench and run the tests in these files; what came of them goes to the folder `kept`."""
     from cocotb_tools.runner import get_results, get_runner
 
     build_dir = program(bench)
@@ -141,12 +149,12 @@ def simulate(
     runner = get_runner("verilator")
     paths_of_python = os.pathsep.join([*python_path(), os.environ.get("PYTHONPATH", "")])
     no_plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # of pytest: cocotb wants its messages of asserts alone
-    sys.path[:0] = [str(file.parent), *python_path()]
+    sys.path[:0] = [str(tests[-1].parent), *python_path()]
     results = runner.test(
         hdl_toplevel=bench.top,
         hdl_toplevel_lang="verilog",
         waves=bench.wave,
-        test_module=file.stem,
+        test_module=[file.stem for file in tests],
         build_dir=build_dir,
         test_dir=results_dir,
         extra_env={"PYTHONPATH": paths_of_python, **no_plugins, **env},

@@ -177,3 +177,28 @@ def enum(package: str, name: str) -> dict[str, int]:
 def constant(package: str, name: str) -> int:
     """The value of a localparam of a package."""
     return _number(str(_member(package, name).value.value))
+
+
+class Port:
+    """A port that is a packed struct: its fields are attributes, to be read (of an output) or set (of an input)."""
+
+    def __init__(self, handle, kind: Layout) -> None:
+        self.__dict__.update(_handle=handle, _layout=kind, _given={})
+
+    def __getattr__(self, name: str) -> int:
+        if name in self._given:
+            return self._given[name]
+        field = self._layout[name]
+        return int(self._handle.value) >> field.offset & (1 << field.width) - 1
+
+    def __setattr__(self, name: str, value: int) -> None:
+        self.set(**{name: value})
+
+    def set(self, **fields: int) -> None:
+        self._given.update(fields)
+        self._handle.value = self._layout.pack(self._given)
+
+    def all(self) -> dict[str, int]:
+        """Every field of an output; a struct inside as a number."""
+        number = int(self._handle.value)
+        return {name: number >> f.offset & (1 << f.width) - 1 for name, f in self._layout.fields.items()}
