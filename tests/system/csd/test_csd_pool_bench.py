@@ -105,7 +105,7 @@ def test_a_suite_takes_no_other_options(capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.rtl
-@pytest.mark.nightly  # three simulators of its own: 150 s that ./doorbell test has not
+@pytest.mark.nightly  # with its simulator 150 s
 def test_short() -> None:
     """Renaming and exchanges make less late; a controller on the card, and one command for two, are faster."""
     rows = list(pool_suite.measure("operators-short"))

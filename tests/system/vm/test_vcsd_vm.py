@@ -67,30 +67,6 @@ def scripts(tmp_path: Path, text: str) -> list[str | Path]:
     return out
 
 
-def test_tools_on_files_beside_fio(tmp_path: Path) -> None:
-    """In each guest the five tools say of files on its ext4 what grep, awk, sha256sum and the CPU say, while fio
-    verifies in the other; then they change roles."""
-    near, fio = ((GUEST / name).read_text() for name in ("near.sh", "verified.sh"))
-    jobs = []
-    for number, order in enumerate(((near, fio), (fio, near)), 1):
-        parts = [f"cat >/tmp/part{i} <<'__END__'\n{text}__END__\n" for i, text in enumerate(order)]
-        file = tmp_path / f"job{number}"
-        file.write_text("#!/bin/bash\nset -e\n" + "".join(parts) + "bash /tmp/part0\nbash /tmp/part1\necho all\n")
-        jobs += ["--run", file]
-    done = vm(tmp_path, *QEMU, "--param", "NEAR=1", "--append", "SECONDS_OF_WORK=60", *jobs, timeout=1800)
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
-    lines = done.stdout.decode().splitlines()
-    said = {number: [line[3:] for line in lines if line.startswith(f"{number}: ")] for number in (1, 2)}
-    tools = [f"{tool}: fine" for tool in ("grep", "sum", "csv", "filter", "hash", "crypt", "by hand")] + ["fine"]
-    for number in (1, 2):
-        assert [line for line in said[number] if line.endswith("fine")] == tools
-        assert said[number][-1] == "all"
-    verified = [line for line in said[1] + said[2] if line.startswith("verified ")]
-    assert len(verified) == 2 and all(int(line.split()[1]) > 1 for line in verified), (
-        "fio ran once: it was beside little"
-    )
-
-
 def meanwhile(
     tmp_path: Path, args: list[str | Path], lines: int, then: Callable[[], None]
 ) -> tuple[int, list[str], str]:
