@@ -101,6 +101,7 @@ module db_host_supervisor
   logic        asked_q;                 // an access is under way
   logic        poll_q;                  // look at CSTS
   logic [15:0] poll_left_q, abort_left_q;
+  logic        abort_over_q;            // abort_left_q is 0
   logic        aborted_q;               // the Abort has been sent, or is being sent
   logic        lost_q, reset_q;         // causes of a reset
   logic        placed_q;                // db_host_pci has done its part
@@ -165,7 +166,7 @@ module db_host_supervisor
         else if (answer && !s_answer.rdata[0]) reason = FAIL_NOT_READY;
         else if (poll_q) reason = FAIL_NONE;  // its answer first
         else if (lost_q) reason = FAIL_ADMIN_TIMEOUT;
-        else if (aborted_q && s_late_valid && abort_left_q == '0) reason = FAIL_LATE;
+        else if (aborted_q && s_late_valid && abort_over_q) reason = FAIL_LATE;
         else if (reset_q) reason = FAIL_ASKED;
         trouble = reason != FAIL_NONE;
       end
@@ -254,13 +255,15 @@ module db_host_supervisor
         poll_q      <= 1'b1;
         poll_left_q <= settings.poll_ms;
       end
-      if (abort_left_q != '0) abort_left_q <= abort_left_q - 1'b1;
+      if (!abort_over_q) abort_left_q <= abort_left_q - 1'b1;
+      abort_over_q <= abort_over_q || abort_left_q == 16'd1;
     end
     if (m_cmd_valid && m_cmd_ready && s_cmd_index == '1) sending_q <= 1'b0;
     if (state_q == ST_UP && s_late_valid && !aborted_q) begin
       aborted_q    <= 1'b1;
       sending_q    <= 1'b1;
       abort_left_q <= settings.abort_ms;
+      abort_over_q <= settings.abort_ms == '0;
       stat_abort   <= 1'b1;
     end
     if (!s_late_valid && !sending_q) aborted_q <= 1'b0;
@@ -338,6 +341,7 @@ module db_host_supervisor
       poll_q      <= 1'b0;
       sending_q   <= 1'b0;
       aborted_q   <= 1'b0;
+      abort_over_q <= 1'b1;
       placed_q    <= 1'b0;
       tries_q     <= '0;
       shut_q          <= 1'b0;
