@@ -258,6 +258,8 @@ def test_image_and_serial_number(tmp_path: Path, functions: int) -> None:
     assert len(words[0]) == len(words[1]) == 16384
     assert [i for i in range(16384) if words[0][i] != words[1][i]] == [1]
     assert (words[0][1], words[1][1]) == (1, 0xCAFE)
+    made = build.firmware(functions, serial=0xCAFE).read_text()  # which does not compile it
+    assert [int(line, 16) for line in made.split()] == words[1]
 
 
 @pytest.mark.parametrize("functions, before", [(1, "so layers cost nothing"), (17, "have 88 KiB")])

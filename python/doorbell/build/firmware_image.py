@@ -39,7 +39,7 @@ def firmware(functions: int = 1, extents: bool = False, programs: bool = True, s
         return Path(own).absolute()
     made = linked(functions, extents, programs).with_suffix(".hex")
     words = made.read_text().splitlines(keepends=True)
-    words[1] = f"{serial:08x}\n"
+    words[1] = f"{serial:08x}\n"  # as fw/build.py's --serial, without another compilation
     text = "".join(words)
     # Named by what it holds, so that a comment in a source builds no simulator anew.
     return cached("fw-image", text, lambda out: (out / "fw.hex").write_text(text)) / "fw.hex"

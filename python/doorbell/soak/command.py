@@ -62,6 +62,8 @@ def main(
         outcome = replay(script) if wave is None else replay_with_wave(script, wave, window)
         return _report([_result(script.top, script.seed, outcome, script.functions, script.options)], json, quiet)
     if full_load:
+        if commands or minutes or functions > 1 or ssds is not None or ssd != "model":
+            raise UserError("--full-load takes --top, --seed and --json alone: leave the others out")
         return _full_load(top or "db_ssd", full_load, random.randrange(1 << 31) if seed < 0 else seed, json)
     if not out.is_dir():
         raise UserError(f"--out {out}: there is no such folder")

@@ -89,6 +89,8 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (["--top", "db_csd", "--ssds", "2"], "are for db_vcsd"), (["--top", "db_vcsd", "--ssds", "3"], "1, 2, 4 or 8 SSDs"),
     (["--top", "db_vcsd", "--ssd", "qemu"], "must be model or db_ssd"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
+    (["--full-load", "1000", "--commands", "5"], "--full-load takes --top"),
+    (["--full-load", "1000", "--functions", "2"], "--full-load takes --top"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
     assert cli.run(["soak", *options]) == 2

@@ -222,6 +222,8 @@ def test_the_table_of_folders_says_what_is_recorded() -> None:
     told = re.findall(form, part, re.MULTILINE)
     assert {name: [float(f.replace(",", "")) for f in row] for name, *row in told} == sums
     assert f"the longest path has {record['total']['levels']}." in part
+    paths_told = re.findall(r"^\| [^|]+ \| `(\w+)`: [^|]+ \| (\d+) \|$", part, re.MULTILINE)
+    assert len(paths_told) == 3 and all(record["modules"][m]["levels"] == int(n) for m, n in paths_told)
 
 
 def test_the_table_of_functions_says_what_is_recorded() -> None:

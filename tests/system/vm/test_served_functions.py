@@ -274,10 +274,11 @@ class _Seen:
         self._lib.doorbell_page(handle, fn, page)
 
 
-def test_functional_has_no_vfs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["vfs", "serial"])
+def test_what_the_functional_drive_has_not(tmp_path: Path, option: str) -> None:
     with (
-        pytest.raises(UserError, match="--vfs needs --backend rtl"),
-        serve.serving_device(str(tmp_path / "s"), backend="functional", vfs=1),
+        pytest.raises(UserError, match=f"--{option} needs --backend rtl"),
+        serve.serving_device(str(tmp_path / "s"), backend="functional", **{option: 2}),
     ):
         pass
     assert not os.listdir(tmp_path)
