@@ -49,7 +49,7 @@ module db_csd_compute
                                 (CRC32C ? 16'h0020 : 16'd0);
 
   // ---- registers and keys
-  logic                      bind_valid, word_valid, key_valid, key_ready, key_busy, control_sel_q;
+  logic                      bind_valid, word_valid, key_valid, key_ready, key_busy;
   logic                      store_word_valid, store_valid, store_ready, store_busy, testing, test_go, test_failed;
   logic [1:0]                test_good;
   binding_t                  bind_to;
@@ -63,9 +63,8 @@ module db_csd_compute
   logic [CSD_TAG_W-1:0]      res_tag;
   logic                      res_ended;
   status_t                   res_status;
-  always_ff @(posedge clk) control_sel_q <= s_ext.addr[11:8] == '0;  // there a cycle before req
   db_csd_control #(.KEY_SLOTS(KEY_SLOTS), .OPS(OPS)) i_control (
-    .clk, .rst(ctrl_rst), .s_req(s_ext.req && control_sel_q), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
+    .clk, .rst(ctrl_rst), .s_req(s_ext.req_first), .s_wr(s_ext.wr), .s_addr(s_ext.addr[7:0]),
     .s_wdata(s_ext.wdata), .s_rdata(m_ext_rdata), .m_bind_valid(bind_valid), .m_bind(bind_to),
     .m_word_valid(word_valid),
     .m_word(word), .m_cmd_valid(key_valid), .m_cmd_ready(key_ready), .m_cmd(key_cmd), .busy(key_busy), .test_failed,

@@ -329,6 +329,7 @@ package db_ssd_pkg;
   // The firmware's extension bus (0x9000_0000): read data in the same cycle, zeros if there is nothing.
   typedef struct packed {
     logic        req;
+    logic        req_first;     // ... of an address below 100h, those of the operators
     logic        wr;
     logic [11:0] addr;          // bytes; there a cycle before req, as is wdata
     logic [31:0] wdata;

@@ -210,7 +210,8 @@ module db_vcsd
     logic       there, dead;
     assign there       = !(owner[i] inside {db_host_pkg::OWNER_LEAVING, db_host_pkg::OWNER_NOBODY});
     assign ssd_dead[i] = dead && there;
-    assign ssd[i]      = '{present: ssd_present[i] && there, up: ssd_up[i], dead: dead, lba_shift: lba_shift};
+    always_ff @(posedge clk)
+      ssd[i] <= '{present: ssd_present[i] && there, up: ssd_up[i], dead: dead, lba_shift: lba_shift};
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
       .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512),

@@ -10,8 +10,8 @@
 // has ended with its last burst, a Flush when the SSDs of its namespace have done it, what zeroes
 // with its last granule. Wiring, and what is known of each
 // command while it waits.
-// Latency: s_ahead to a Read's block command 9 cycles; its end to m_read_let 6. s_ahead to m_write_let 15. A burst's end
-// to m_ended 3. Throughput: a chunk of 128 KiB every 8 cycles.
+// Latency: s_ahead to a Read's block command 12 cycles; its end to m_read_let 6. s_ahead to m_write_let 18. A burst's end
+// to m_ended 3. Throughput: a chunk of 128 KiB every 10 cycles.
 module db_virt_ahead
   import db_host_pkg::block_cmd_t, db_ssd_pkg::*, db_virt_pkg::*;
 #(
@@ -65,10 +65,10 @@ module db_virt_ahead
   output logic [NUM_SSD-1:0]             m_alone_valid,
   input  logic [NUM_SSD-1:0]             m_alone_ready,
   output alone_t [NUM_SSD-1:0]           m_alone,
-  /// pulses: a burst goes to its SSD, or to none; it has so many units of 512 bytes, less 1
+  /// pulses: a burst goes to its SSD, or to none; it has so many units of 512 bytes
   input  logic [NUM_SSD-1:0]             s_burst_valid,
   input  logic [NUM_SSD-1:0]             s_void_valid,
-  input  logic [2:0]                     s_burst_len,
+  input  logic [3:0]                     s_burst_len,
   /// pulses: a burst, flush or Write Zeroes has ended: at an SSD; without any
   input  logic [NUM_SSD-1:0]             s_end_valid,
   input  logic [NUM_SSD-1:0][SLOT_W-1:0] s_end_slot,
@@ -109,7 +109,7 @@ module db_virt_ahead
     .m_want_ready(want_ready), .m_want(want), .m_room_valid(room_valid), .m_room_ready(room_ready), .m_room(room));
 
   // ---- what zeroes: its rounds when the plan leaves room
-  logic               round_valid, round_err, over_valid, over_err, over_round, begins;
+  logic               round_valid, round_err, round_more, over_valid, over_err, over_more, over_round, begins;
   logic [SLOT_W-1:0]  round_slot, over_slot;
   logic [3:0]         round_count;
   logic [NUM_SSD-1:0] round_flush, put_valid, lane_valid;
@@ -119,9 +119,10 @@ module db_virt_ahead
     .clk, .rst(off), .ssd, .idle(zero_idle), .s_zero_valid(s_ahead_valid && zero), .s_zero_ready(zero_ready),
     .s_zero(s_ahead), .m_look_valid(m_zero_look_valid), .s_look_ready(s_zero_look_ready), .m_look(m_zero_look),
     .s_extent(s_zero_extent), .m_ask_slot, .s_aborted, .m_begin_valid(round_valid), .m_begin_ready(!begins),
-    .m_begin_slot(round_slot), .m_begin_count(round_count), .m_begin_err(round_err), .m_begin_flush(round_flush),
-    .m_put_valid(put_valid), .m_put_ready(room_valid == '0), .m_put(put), .s_over_valid(over_valid),
-    .s_over_slot(over_slot), .s_over_err(over_err), .over_round);
+    .m_begin_slot(round_slot), .m_begin_count(round_count), .m_begin_err(round_err), .m_begin_more(round_more),
+    .m_begin_flush(round_flush),
+    .m_put_valid(put_valid), .m_put_ready(room_valid == '0), .m_put(put), .s_again_valid(over_round),
+    .s_again_slot(over_slot));
   assign begins     = known_valid && (known_write || known_flush);
   assign lane_valid = room_valid != '0 ? room_valid : put_valid;
   always_comb begin
@@ -195,15 +196,17 @@ module db_virt_ahead
   // ---- ... and their ends; with FUA a flush follows
   logic               end_idle, fua, fua_valid;
   logic [NUM_SSD-1:0] over_ssds;
-  db_virt_tally #(.NUM_CMDS(NUM_CMDS), .CALLERS(NUM_SSD + 1), .USER_W(NUM_SSD), .DEPTH(512)) i_ends (
+  db_virt_tally #(.NUM_CMDS(NUM_CMDS), .CALLERS(NUM_SSD + 1), .USER_W(NUM_SSD + 1), .DEPTH(512)) i_ends (
     .clk, .rst(off), .s_begin_valid(begins || round_valid), .s_begin_slot(begins ? known_slot : round_slot),
     .s_begin_count(!begins ? 9'(round_count) : known_write ? known_bursts : 9'(ssds)),
     .s_begin_err(begins ? known_err : round_err),
-    .s_begin_user(!begins ? round_flush : known_write && known_fua ? known.mask[NUM_SSD-1:0] : '0),
+    .s_begin_user(!begins ? {round_more, round_flush}
+                          : {1'b0, known_write && known_fua ? known.mask[NUM_SSD-1:0] : NUM_SSD'(0)}),
     .s_call_valid({s_none_valid, end_valid}), .s_call_slot({s_none_slot, s_end_slot}),
     .s_call_err({s_none_err, s_end_err}), .m_valid(over_valid), .m_slot(over_slot), .m_err(over_err),
-    .m_user(over_ssds), .idle(end_idle));
-  assign fua = over_valid && over_ssds != '0 && !over_err;
+    .m_user({over_more, over_ssds}), .idle(end_idle));
+  assign over_round = over_valid && over_more && !over_err;
+  assign fua        = over_valid && over_ssds != '0 && !over_err;
   db_fifo #(.WIDTH(SLOT_W + NUM_SSD), .DEPTH(NUM_CMDS)) i_fua (
     .clk, .rst(off), .s_valid(fua), .s_ready(), .s_data({over_slot, over_ssds}), .m_valid(fua_valid),
     .m_ready(flush_ready), .m_data({flush_slot, flush_ssds}), .level());

@@ -6,7 +6,7 @@
 // What a stretch has of a granule is one run of blocks on each SSD of it, striped or not: from its begin there to its end.
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
 // and what is nowhere. All that is left of the stretch is zeroed all the same.
-// Latency: 2 cycles for each granule and 5 for each SSD of it, then the slowest. Throughput: one command at a time.
+// Latency: 2 cycles for each granule and 7 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
 #(
@@ -48,37 +48,38 @@ module db_virt_command
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   localparam int G       = GRANULE_LOG2;
   localparam int OUT_W   = 5;                                  // of commands under way
-  typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_FIT, ST_SEND, ST_WAIT} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_SIZE, ST_FIT, ST_SEND,
+                            ST_OFFER, ST_WAIT} state_e;
   state_e             state_q;
   logic               zero_q, card_q, err_q, card_wait_q, last;
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
   logic [OUT_W-1:0]   out_q, ended;
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
   extent_t            extent_q;
-  logic [G:0]         begin_q, bytes_q, at, there;             // bytes of what the SSD has of the granule
+  logic [G:0]         begin_q, end_q, bytes_q, there;          // of what the SSD has of the granule
+  logic [G:0]         at_q;                                    // ... of the granule: where that is looked for
   logic [63:0]        addr_q, lba_q;                           // ... of the SSD
   logic [31:0]        blocks_q;
   ssd_state_t         now;
 
   // Which bytes of the granule the stretch has: up to its end at most.
-  logic [G:0] first, after;
+  logic [G:0] first, after_q;
   assign first = {1'b0, from_q[G-1:0]};
-  assign after = to_q >= next_q ? {1'b1, G'(0)} : {1'b0, to_q[G-1:0]};
+  always_ff @(posedge clk) after_q <= to_q >= next_q ? {1'b1, G'(0)} : {1'b0, to_q[G-1:0]};
 
   logic [SSD_W-1:0] mask;
-  assign at   = state_q == ST_BEGIN ? first : after;
   assign mask = ~(SSD_W'('1) << extent_q.log2);
-  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at, .bytes(there));
+  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at(at_q), .bytes(there));
 
-  // All that is sent is known a cycle before, but whether the SSD takes commands.
-  logic misfit, misfit_q, asks_q, bad, room;
+  logic misfit, misfit_q, asks_q, bad, room, offers;
   assign which  = zero_q ? extent_q.ssd | member_q : member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
   assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
   assign bad    = zero_q && (misfit_q || !now.present);
   assign room   = !out_q[OUT_W-1];
-  assign m_cmd_valid  = state_q == ST_SEND && asks_q && !bad && now.present && (now.up || now.dead) && room;
+  assign offers       = asks_q && !bad && now.present && (now.up || now.dead) && room;
+  assign m_cmd_valid  = state_q == ST_OFFER;
   assign m_cmd_ssd    = which;
   assign m_cmd        = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
                           blocks: zero_q ? blocks_q : 32'd1,
@@ -120,6 +121,7 @@ module db_virt_command
       ST_GET: begin
         extent_q <= s_extent;
         member_q <= '0;
+        at_q     <= first;
         if (s_extent.valid) state_q <= ST_BEGIN;
         else begin
           err_q   <= 1'b1;
@@ -129,10 +131,16 @@ module db_virt_command
       end
       ST_BEGIN: begin
         begin_q <= there;
+        at_q    <= after_q;
         state_q <= ST_END;
       end
       ST_END: begin
-        bytes_q <= there - begin_q;
+        end_q   <= there;
+        at_q    <= first;
+        state_q <= ST_SIZE;
+      end
+      ST_SIZE: begin
+        bytes_q <= end_q - begin_q;
         addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
         state_q <= ST_FIT;
       end
@@ -144,13 +152,16 @@ module db_virt_command
         // what lba_shift says of an SSD that is being brought up is not known
         if (!now.present || now.up || now.dead || bytes_q == '0) state_q <= ST_SEND;
       end
-      ST_SEND: if (!asks_q || bad || !now.present || (m_cmd_valid && m_cmd_ready)) begin
-        if (asks_q && bad) err_q <= 1'b1;
-        member_q <= member_q + 1'b1;
-        state_q  <= zero_q ? ST_BEGIN : ST_SEND;
-        if (last) begin
-          from_q  <= next_q;
-          state_q <= zero_q ? ST_LOOK : ST_WAIT;
+      ST_SEND, ST_OFFER: begin
+        if (state_q == ST_SEND && offers) state_q <= ST_OFFER;
+        if (state_q == ST_OFFER ? m_cmd_ready : !asks_q || bad || !now.present) begin
+          if (state_q == ST_SEND && asks_q && bad) err_q <= 1'b1;
+          member_q <= member_q + 1'b1;
+          state_q  <= zero_q ? ST_BEGIN : ST_SEND;
+          if (last) begin
+            from_q  <= next_q;
+            state_q <= zero_q ? ST_LOOK : ST_WAIT;
+          end
         end
       end
       default: if (out_q == '0 && !card_wait_q) begin

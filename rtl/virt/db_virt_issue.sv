@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Block commands of readers, writers and the command port to their SSDs, and how they end back to whose they are.
 //
-// A queue for each SSD: one that takes nothing keeps back what is for it, and what stands behind that in its own way. Reads
+// A queue for each SSD: one that takes nothing keeps back what is for it, and what stands behind that in its own way. Into
+// it go flushes and Write Zeroes first, then the command port, then writers: the first two are seldom. Reads
 // come by SSD, in turn with what is in the queue.
 // Latency: 1 cycle each way, of reads none to the SSD. Throughput: a command a cycle for all SSDs, an end a cycle from each.
 module db_virt_issue
@@ -39,37 +40,25 @@ module db_virt_issue
   output logic [NUM_SSD-1:0]             m_end_err
 );
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
-  logic [NUM_SSD-1:0] room, put;
-  logic [1:0]         req, gnt;
-  logic               any;
-  logic [SSD_W-1:0]   to;
-  block_cmd_t         cmd;
-  for (genvar i = 0; i < 2; i++) begin : g_client
-    assign req[i] = s_cmd_valid[i] && room[INDEX_W'(s_cmd_ssd[i])];
-  end
-  db_arb_rr #(.N(2)) i_arb (.clk, .rst, .req, .ack(any), .gnt_valid(any), .gnt, .gnt_idx());
-  assign s_cmd_ready = gnt & {2{any}};
-  always_comb begin
-    cmd = '0;
-    to  = '0;
-    for (int i = 0; i < 2; i++) begin
-      if (gnt[i]) begin
-        cmd = s_cmd[i];
-        to  = s_cmd_ssd[i];
-      end
-    end
-  end
+  localparam int WRITE = 0, MEDIA = 1;
+  logic [NUM_SSD-1:0] room, free;         // of the queue; ... for others than flushes and Write Zeroes
+  assign free               = room & ~s_alone_valid;
+  assign s_cmd_ready[WRITE] = free[INDEX_W'(s_cmd_ssd[WRITE])] && !s_cmd_valid[MEDIA];
+  assign s_cmd_ready[MEDIA] = free[INDEX_W'(s_cmd_ssd[MEDIA])];
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
-    assign put[i] = any && INDEX_W'(to) == INDEX_W'(i);
+    logic [1:0] put;                      // into its queue
+    for (genvar k = 0; k < 2; k++) begin : g_client
+      assign put[k] = s_cmd_valid[k] && s_cmd_ready[k] && INDEX_W'(s_cmd_ssd[k]) == INDEX_W'(i);
+    end
     logic       queued, read_turn_q;      // whose turn it is, if both have one
     block_cmd_t queue, alone;
     logic       read;
     assign alone            = '{rsvd: '0, op: s_alone[i].zero ? BLOCK_ZEROES : BLOCK_FLUSH,
                                 tag: write_tag(s_alone[i].slot), blocks: s_alone[i].blocks, lba: s_alone[i].lba};
-    assign s_alone_ready[i] = room[i] && !put[i];
+    assign s_alone_ready[i] = room[i];
     db_fifo #(.WIDTH($bits(block_cmd_t)), .DEPTH(DEPTH)) i_queue (
-      .clk, .rst, .s_valid(put[i] || s_alone_valid[i]), .s_ready(room[i]),
-      .s_data(put[i] ? cmd : alone), .m_valid(queued),
+      .clk, .rst, .s_valid(put != '0 || s_alone_valid[i]), .s_ready(room[i]),
+      .s_data(s_alone_valid[i] ? alone : s_cmd_valid[MEDIA] ? s_cmd[MEDIA] : s_cmd[WRITE]), .m_valid(queued),
       .m_ready(m_cmd_ready[i] && !read), .m_data(queue), .level());
     assign read            = s_read_valid[i] && (read_turn_q || !queued);
     assign m_cmd_valid[i]  = queued || s_read_valid[i];

@@ -57,9 +57,10 @@ module db_virt_lane
   logic [UNIT_W-1:0] owed_q, owed, drop_q;
   logic [SENT_W-1:0] out_q, out, ignore_q;
   logic              alone_q, fits, fits_q, unit, take, known_q, sent_room;
+  logic              drops_q;                       // rows that come are not wanted
   logic [SLOT_W-1:0] alone_slot_q;
   logic [SUB_W-1:0]  row_q;
-  assign m_cmd_valid = head_valid && known_q && fits_q && sent_room && !fence;
+  assign m_cmd_valid = head_valid && known_q && fits_q && sent_room && !fence && !forget;
   assign m_cmd       = '{rsvd: '0, op: BLOCK_READ, tag: 16'(TAG_READ), blocks: 32'(head.blocks), lba: head.lba};
   assign send        = m_cmd_valid && m_cmd_ready;
   assign take        = s_row_valid && s_row_ready;
@@ -81,23 +82,26 @@ module db_virt_lane
       alone_q      <= head.alone;
       alone_slot_q <= head.slot;
     end else if (owed_q == '0) alone_q <= 1'b0;
-    if (unit && drop_q != '0) drop_q <= drop_q - 1'b1;
+    if (unit && drops_q) drop_q <= drop_q - 1'b1;
+    if (drop_q == '0 || (unit && drop_q == UNIT_W'(1))) drops_q <= 1'b0;
     if (s_end_valid && ignore_q != '0) ignore_q <= ignore_q - 1'b1;
     if (forget) begin
-      drop_q   <= owed;
-      ignore_q <= out;
+      drop_q   <= owed_q - UNIT_W'(unit);
+      drops_q  <= 1'b1;
+      ignore_q <= out_q - SENT_W'(s_end_valid);
     end
     if (rst) begin
       owed_q <= '0;
       out_q    <= '0;
       row_q    <= '0;
       drop_q   <= '0;
+      drops_q  <= 1'b0;
       ignore_q <= '0;
       alone_q  <= 1'b0;
     end
   end
-  assign m_row_valid = s_row_valid && drop_q == '0;
-  assign s_row_ready = drop_q != '0 || m_row_ready;
+  assign m_row_valid = s_row_valid && !drops_q;
+  assign s_row_ready = drops_q || m_row_ready;
 
   // ---- what has been asked for, and has come
   logic              ended, end_q, sent_valid, come_room;

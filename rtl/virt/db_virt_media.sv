@@ -94,7 +94,7 @@ module db_virt_media
   logic [NUM_SSD-1:0]       ahead_quiet, alone_valid, alone_ready, burst, none_burst;
   alone_t [NUM_SSD-1:0]     alone;
   logic [NUM_SSD-1:0][SLOT_W-1:0] end_slot;
-  logic [2:0]               burst_len;
+  logic [3:0]               burst_len;
   let_t                     read_let, write_let;
   logic                     read_let_valid, write_let_valid, none_valid, none_err;
   logic [SLOT_W-1:0]        read_let_slot, write_let_slot, none_slot;
@@ -166,6 +166,6 @@ module db_virt_media
     .m_end_slot(end_slot), .s_alone_valid(alone_valid), .s_alone_ready(alone_ready), .s_alone(alone),
     .m_media_end(media_end),
     .m_end_err(end_err));
-  assign quiet = ahead_quiet & ~m_cmd_valid;
+  always_ff @(posedge clk) quiet <= ahead_quiet & ~m_cmd_valid;
   assign idle = ahead_idle && read_idle && write_idle && command_idle && issue_idle;
 endmodule

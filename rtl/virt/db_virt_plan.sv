@@ -8,7 +8,7 @@
 // A part whose SSD is not there, or has blocks that are too large, is not asked for: m_known says of which SSDs it gets errors.
 // A Flush goes to the SSDs that its namespace's granules are on, which are looked at 16 at a time (then others have their
 // turn), or to those that s_flush names. One that is not there may have what was written in its cache: an error.
-// Latency: of one chunk, 8 cycles to its lane; a Flush 4 and 3 a granule, of s_flush 2. Throughput: a chunk every 8 cycles.
+// Latency: of one chunk, 11 cycles to its lane; a Flush 5 and 4 a granule, of s_flush 3. Throughput: one every 10 cycles.
 module db_virt_plan
   import db_ssd_pkg::*, db_virt_pkg::*;
 #(
@@ -78,15 +78,19 @@ module db_virt_plan
   assign next = s_ahead_valid ? s_ahead : later;
 
   // ---- its chunks, twice; of a Flush its namespace's granules
-  typedef enum logic [2:0] {ST_IDLE, ST_LOOK, ST_VERDICT, ST_SEND, ST_FLUSH} state_e;
+  typedef enum logic [2:0] {ST_IDLE, ST_LOOK, ST_VERDICT, ST_LATER, ST_SEND, ST_FLUSH} state_e;
   state_e              state_q;
-  logic                ask_q, map_ready, place_valid, place_take, last, lane_room, put, held_q, last_on, flush, write;
+  logic                ask_q, map_ready, place_valid, place_take, last, put, held_q, last_on, flush, write;
+  logic                sending;            // a part stands at the output
+  logic                still_q;            // at_q and left_q have been so for a cycle: what follows of them is known
   localparam int GRANULES = 16;            // that a Flush looks at before others have their turn
   logic [ADDR_W-1:0]   at_q, granule_next;
-  logic [ADDR_W:0]     flush_end;          // behind its namespace
-  logic                flush_all;
+  logic [ADDR_W:0]     flush_end_q;        // behind its namespace
+  logic [ADDR_W:0]     flush_left_q;       // from at_q to there
+  logic                flush_over_q, flush_all;
   logic [31:0]         left_q, len512_q;
-  logic [PART_LOG2:0]  room, now;          // bytes to the chunk's end; of the part
+  logic [PART_LOG2:0]  room, now_q;        // bytes to the chunk's end; of the part
+  logic                in_room, in_room_q; // it is the command's last
   place_t              place;
   logic [NUM_SSD-1:0]  none_q, first_q, here, to, span, present, asked;
   logic [NUM_SSD-1:0][11:0] ends_q;        // the last part on each SSD
@@ -96,10 +100,16 @@ module db_virt_plan
   assign write         = cmd_q.kind == AHEAD_WRITE;
   assign room          = (PART_LOG2 + 1)'(1 << PART_LOG2) - {1'b0, at_q[PART_LOG2-1:0]};
   assign granule_next  = {at_q[ADDR_W-1:GRANULE_LOG2] + 1'b1, GRANULE_LOG2'(0)};
-  assign flush_end     = (ADDR_W + 1)'(cmd_q.addr[ADDR_W-1:0]) + cmd_q.bytes[ADDR_W:0];
-  assign flush_all     = (ADDR_W + 1)'(granule_next) >= flush_end || &(mask_q | span);
-  assign last          = flush ? flush_all || part_q == 12'(GRANULES - 1) : left_q <= 32'(room);
-  assign now           = last ? left_q[PART_LOG2:0] : room;
+  assign flush_all     = flush_over_q || &(mask_q | span);
+  assign in_room       = left_q <= 32'(room);
+  assign last          = flush ? flush_all || part_q == 12'(GRANULES - 1) : in_room_q;
+  always_ff @(posedge clk) begin
+    flush_end_q  <= (ADDR_W + 1)'(cmd_q.addr[ADDR_W-1:0]) + cmd_q.bytes[ADDR_W:0];
+    flush_over_q <= (ADDR_W + 1)'(granule_next) >= flush_end_q;
+    flush_left_q <= flush_end_q - (ADDR_W + 1)'(at_q);
+    in_room_q    <= in_room;
+    now_q        <= in_room ? left_q[PART_LOG2:0] : room;
+  end
   assign big           = cmd_q.bytes[31:0] > 32'(write ? WR_RING_BYTES : RD_RING_BYTES);
   assign begins        = state_q == ST_IDLE;
   assign s_flush_ready = begins;
@@ -114,9 +124,9 @@ module db_virt_plan
     end
   end
   db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
-    .clk, .rst, .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q), .s_ready(map_ready),
-    .s_addr(at_q), .s_bytes({now[11:0] == '0, now[11:0]}), .m_valid(place_valid), .m_ready(place_take),
-    .m_place(place));
+    .clk, .rst, .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q && still_q),
+    .s_ready(map_ready), .s_addr(at_q), .s_bytes({now_q[11:0] == '0, now_q[11:0]}), .m_valid(place_valid),
+    .m_ready(place_take), .m_place(place));
   ssd_state_t of;
   assign of = ssd[INDEX_W'(place.ssd)];
   always_comb begin
@@ -127,30 +137,42 @@ module db_virt_plan
     for (int i = 0; i < NUM_SSD; i++)
       span[i] = s_extent.valid && SSD_W'(i) >> s_extent.log2 == s_extent.ssd >> s_extent.log2;
   end
-  assign put        = state_q == ST_SEND && place_valid && to != '0;
-  assign place_take = place_valid && (state_q == ST_LOOK || !put || lane_room);
+  assign put        = state_q == ST_SEND && place_valid && to != '0 && !sending;
+  assign place_take = place_valid && (state_q == ST_LOOK || !sending);
   assign last_on    = ends_q[INDEX_W'(place.ssd)] == part_q;
-  assign later_put  = state_q == ST_VERDICT && held_q;
+  assign later_put  = state_q == ST_LATER;
   always_comb begin
     later_in = cmd_q;
     if (flush) begin
       later_in.addr  = 64'(at_q);
-      later_in.bytes = 64'(flush_end - (ADDR_W + 1)'(at_q));
+      later_in.bytes = 64'(flush_left_q);
     end
   end
 
+  // ---- out; one part, or one flush, at a time
   logic tells;
-  assign tells        = big ? (first_q & to) != '0 : last_on;
-  assign m_want_valid = put && !write ? to : '0;
-  assign m_want       = '{slot: cmd_q.slot, alone: cmd_q.kind == AHEAD_COMPARE, tells: tells, len512: 9'(now >> 9),
-                          blocks: 9'(now >> of.lba_shift), lba: place.lba};
-  assign m_room_valid = state_q == ST_FLUSH ? mask_q : put && write ? to : '0;
-  assign m_room       = '{slot: cmd_q.slot, flush: flush, zero: 1'b0, over: big && (first_q & to) == '0, tells: tells,
-                          len512: 9'(now >> 9), bursts: 6'((18'(now) + 18'(at_q[11:0]) + 18'd4095) >> 12)};
-  assign lane_room    = ((write ? m_room_ready : m_want_ready) & to) != '0;
+  assign tells   = big ? (first_q & to) != '0 : last_on;
+  assign sending = m_want_valid != '0 || m_room_valid != '0;
+  always_ff @(posedge clk) begin
+    m_want_valid <= m_want_valid & ~m_want_ready;
+    m_room_valid <= m_room_valid & ~m_room_ready;
+    if (!sending) begin
+      m_want_valid <= put && !write ? to : '0;
+      m_room_valid <= state_q == ST_FLUSH ? mask_q : put && write ? to : '0;
+      m_want       <= '{slot: cmd_q.slot, alone: cmd_q.kind == AHEAD_COMPARE, tells: tells, len512: 9'(now_q >> 9),
+                        blocks: 9'(now_q >> of.lba_shift), lba: place.lba};
+      m_room       <= '{slot: cmd_q.slot, flush: flush, zero: 1'b0, over: big && (first_q & to) == '0, tells: tells,
+                        len512: 9'(now_q >> 9), bursts: 6'((18'(now_q) + 18'(at_q[11:0]) + 18'd4095) >> 12)};
+    end
+    if (rst) begin
+      m_want_valid <= '0;
+      m_room_valid <= '0;
+    end
+  end
 
   always_ff @(posedge clk) begin
-    if (ask_q && map_ready) ask_q <= 1'b0;
+    still_q <= ask_q && !(still_q && map_ready);
+    if (still_q && map_ready) ask_q <= 1'b0;
     unique case (state_q)
       ST_IDLE: begin
         cmd_q    <= next;
@@ -178,18 +200,19 @@ module db_virt_plan
         end
       end
       ST_VERDICT: begin
-        at_q    <= cmd_q.addr[ADDR_W-1:0];
+        if (!held_q) at_q <= cmd_q.addr[ADDR_W-1:0];
         left_q  <= cmd_q.bytes[31:0];
         mask_q  <= held_q ? mask_q : asked;
         first_q <= '1;
         part_q  <= '0;
         ask_q   <= !held_q && !flush;
-        state_q <= held_q ? ST_IDLE : flush ? ST_FLUSH : ST_SEND;
+        state_q <= held_q ? ST_LATER : flush ? ST_FLUSH : ST_SEND;
       end
-      ST_FLUSH: state_q <= ST_IDLE;
+      ST_LATER: state_q <= ST_IDLE;
+      ST_FLUSH: if (!sending) state_q <= ST_IDLE;
       default: if (place_take) begin
-        at_q   <= flush ? granule_next : at_q + ADDR_W'(now);
-        left_q <= left_q - 32'(now);
+        at_q   <= flush ? granule_next : at_q + ADDR_W'(now_q);
+        left_q <= left_q - 32'(now_q);
         part_q <= part_q + 1'b1;
         ask_q  <= !last;
         if (last) state_q <= state_q == ST_LOOK ? ST_VERDICT : ST_IDLE;
@@ -202,7 +225,7 @@ module db_virt_plan
             if (place.kind == PLACE_NONE) none_q <= none_q | here;
             mask_q <= mask_q | here;
             ends_q[INDEX_W'(place.ssd)] <= part_q;
-            if (here != '0) len512_q <= len512_q + 32'(now >> 9);
+            if (here != '0) len512_q <= len512_q + 32'(now_q >> 9);
           end
         end else first_q <= first_q & ~here;
       end
@@ -213,19 +236,18 @@ module db_virt_plan
     end
   end
 
-  assign asked          = mask_q & (flush ? present : ~none_q);
-  assign m_known_valid  = state_q == ST_VERDICT && !held_q;
-  assign m_known_write  = write;
-  assign m_known_flush  = flush;
-  assign m_known_fua    = cmd_q.fua;
-  assign m_known_err    = flush && (mask_q & ~present) != '0;
-  assign m_known_slot   = cmd_q.slot;
-  assign m_known        = '{mask: MAX_SSD'(asked),
-                            let_go: '{compare: cmd_q.kind == AHEAD_COMPARE, none: MAX_SSD'(none_q),
-                                      len512: len512_q[LET_W-1:0]}};
-  assign m_known_bursts = 9'((32'(cmd_q.addr[11:0]) + cmd_q.bytes[31:0] + 32'd4095) >> 12);
-  assign idle           = state_q == ST_IDLE && !s_ahead_valid && !s_flush_valid && !later_valid;
-`ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && state_q == ST_FLUSH) assert ((mask_q & ~m_room_ready) == '0);
-`endif
+  assign asked = mask_q & (flush ? present : ~none_q);
+  always_ff @(posedge clk) begin
+    m_known_valid  <= state_q == ST_VERDICT && !held_q && !rst;
+    m_known_write  <= write;
+    m_known_flush  <= flush;
+    m_known_fua    <= cmd_q.fua;
+    m_known_err    <= flush && (mask_q & ~present) != '0;
+    m_known_slot   <= cmd_q.slot;
+    m_known        <= '{mask: MAX_SSD'(asked),
+                        let_go: '{compare: cmd_q.kind == AHEAD_COMPARE, none: MAX_SSD'(none_q),
+                                  len512: len512_q[LET_W-1:0]}};
+    m_known_bursts <= 9'((32'(cmd_q.addr[11:0]) + cmd_q.bytes[31:0] + 32'd4095) >> 12);
+  end
+  assign idle = state_q == ST_IDLE && !s_ahead_valid && !s_flush_valid && !later_valid && !m_known_valid && !sending;
 endmodule

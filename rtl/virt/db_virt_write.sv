@@ -38,11 +38,11 @@ module db_virt_write
   input  logic [SLOT_W-1:0]              s_let_slot,
   input  let_t                           s_let,
   input  logic                           forget,
-  /// pulses: a burst goes to its SSD, or does not; it has so many units of 512 bytes, less 1
+  /// pulses: a burst has gone to its SSD, or has not; it has so many units of 512 bytes
   output logic [NUM_SSD-1:0]             m_burst_valid,
   output logic [NUM_SSD-1:0]             m_void_valid,
-  output logic [2:0]                     m_burst_len,
-  /// pulse: it has ended without one
+  output logic [3:0]                     m_burst_len,
+  /// pulse, then: it has ended without one
   output logic                           m_none_valid,
   output logic [SLOT_W-1:0]              m_none_slot,
   output logic                           m_none_err,
@@ -96,17 +96,15 @@ module db_virt_write
 
   // ---- with the first row the burst begins
   logic               empty, order_ready, begun_q, card_sent_q, card_go, row_take, may;
-  end_e               kind, kind_q;
-  logic [SSD_W-1:0]   to_q, to;
+  end_e               kind, kind_q;         // of the burst that could begin, of the one whose rows come
+  logic [SSD_W-1:0]   to_q;
   logic [INDEX_W-1:0] index;
   assign empty = s_axi_write_req.w.strb == '0;
   always_comb begin
     kind = on_card ? END_CARD : let_of.none[place.ssd] ? END_NONE : END_SSD;
     if (empty && kind != END_NONE) kind = END_VOID;
-    if (begun_q) kind = kind_q;
   end
-  assign to    = begun_q ? to_q : place.ssd;
-  assign index = INDEX_W'(to);
+  assign index = INDEX_W'(to_q);
   // Ready to begin, but for what its place says.
   assign may          = !begun_q && place_valid && order_ready && s_axi_write_req.w_valid && (on_card || let_valid);
   assign card_go      = may && kind == END_CARD && !card_sent_q;
@@ -115,20 +113,22 @@ module db_virt_write
   assign m_cmd        = '{rsvd: '0, op: BLOCK_WRITE, tag: write_tag(let_slot), blocks: place.blocks, lba: place.lba};
   assign begin_it     = may && (kind == END_SSD ? m_cmd_ready : kind == END_CARD ? card_sent_q : 1'b1);
   assign place_ready  = begin_it;
-  assign m_burst_len  = 3'(len512 - 1'b1);
-  for (genvar i = 0; i < NUM_SSD; i++) begin : g_told
-    assign m_burst_valid[i] = begin_it && kind == END_SSD && place.ssd == SSD_W'(i);
-    assign m_void_valid[i]  = begin_it && kind == END_VOID && !on_card && !let_of.none[i] && place.ssd == SSD_W'(i);
+  always_ff @(posedge clk) begin
+    m_burst_len <= len512[3:0];
+    for (int i = 0; i < NUM_SSD; i++) begin
+      m_burst_valid[i] <= begin_it && kind == END_SSD && place.ssd == SSD_W'(i) && !rst;
+      m_void_valid[i]  <= begin_it && kind == END_VOID && !on_card && !let_of.none[i] && place.ssd == SSD_W'(i) && !rst;
+    end
+    m_none_valid <= begin_it && !on_card && kind != END_SSD && !rst;
+    m_none_slot  <= let_slot;
+    m_none_err   <= kind == END_NONE && !empty;
   end
-  assign m_none_valid = begin_it && !on_card && kind != END_SSD;
-  assign m_none_slot  = let_slot;
-  assign m_none_err   = kind == END_NONE && !empty;
 
   // ---- rows; the first one follows a cycle after its burst began
   assign row_take = begun_q && s_axi_write_req.w_valid &&
-                    (kind == END_SSD ? m_row_ready[index] : kind == END_CARD ? m_card_write_rsp.w_ready : 1'b1);
+                    (kind_q == END_SSD ? m_row_ready[index] : kind_q == END_CARD ? m_card_write_rsp.w_ready : 1'b1);
   for (genvar i = 0; i < NUM_SSD; i++) begin : g_ssd
-    assign m_row_valid[i] = begun_q && s_axi_write_req.w_valid && kind == END_SSD && index == INDEX_W'(i);
+    assign m_row_valid[i] = begun_q && s_axi_write_req.w_valid && kind_q == END_SSD && index == INDEX_W'(i);
   end
   assign m_row_data = s_axi_write_req.w.data;
   always_ff @(posedge clk) begin
@@ -145,18 +145,21 @@ module db_virt_write
       card_sent_q <= 1'b0;
     end
   end
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) if (!rst && forget) assert (!begin_it);
+`endif
 
   // ---- responses
   logic       end_valid, end_ready, b_valid, b_ready, on_card_end;
   logic [1:0] b;
   db_fifo #(.WIDTH(1), .DEPTH(BURSTS)) i_order (
-    .clk, .rst, .s_valid(row_take && s_axi_write_req.w.last), .s_ready(order_ready), .s_data(kind == END_CARD),
+    .clk, .rst, .s_valid(row_take && s_axi_write_req.w.last), .s_ready(order_ready), .s_data(kind_q == END_CARD),
     .m_valid(end_valid), .m_ready(end_ready), .m_data(on_card_end), .level());
   assign b_valid = end_valid && (!on_card_end || m_card_write_rsp.b_valid);
   assign b       = on_card_end ? m_card_write_rsp.b : 2'b00;
   assign end_ready        = b_valid && b_ready;
   assign m_card_write_req = '{aw_valid: card_go, aw: aw_q,
-  w_valid: begun_q && s_axi_write_req.w_valid && kind == END_CARD,
+                              w_valid: begun_q && s_axi_write_req.w_valid && kind_q == END_CARD,
                               w: s_axi_write_req.w, b_ready: b_ready && end_valid && on_card_end};
   logic       out_valid;
   logic [1:0] out;

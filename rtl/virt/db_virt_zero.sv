@@ -6,7 +6,7 @@
 // SSD is being brought up is put aside and tried again. The round is an error, and the last, if the granule is nowhere, or an
 // SSD of it is not there or has blocks that are too large; of a command that has been aborted none follows. With FUA the last round names
 // the SSDs that are to flush.
-// Latency: a round 4 cycles and 4 for each SSD to the last one's lane. Throughput: a round in that time.
+// Latency: a round 5 cycles and 5 for each SSD to the last one's lane. Throughput: a round in that time.
 module db_virt_zero
   import db_ssd_pkg::*, db_virt_pkg::*;
 #(
@@ -37,16 +37,15 @@ module db_virt_zero
   output logic [SLOT_W-1:0]        m_begin_slot,
   output logic [3:0]               m_begin_count,
   output logic                     m_begin_err,
+  output logic                     m_begin_more,   ///< unless one of them is an error another round comes
   output logic [NUM_SSD-1:0]       m_begin_flush,
   /// to the lane of an SSD, which has room
   output logic [NUM_SSD-1:0]       m_put_valid,
   input  logic                     m_put_ready,
   output alone_t                   m_put,
-  /// pulse: a slot's command, or its round, is over; in the same cycle: it was a round, and another one comes
-  input  logic                     s_over_valid,
-  input  logic [SLOT_W-1:0]        s_over_slot,
-  input  logic                     s_over_err,
-  output logic                     over_round
+  /// pulse: a round of this slot is over, and another comes
+  input  logic                     s_again_valid,
+  input  logic [SLOT_W-1:0]        s_again_slot
 );
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   localparam int CMD_W   = $clog2(NUM_CMDS);
@@ -61,49 +60,52 @@ module db_virt_zero
     logic [63:0] lba;
     logic [31:0] blocks;
   } part_t;
-  typedef enum logic [3:0] {ST_IDLE, ST_LOOK, ST_GET, ST_FROM, ST_TO, ST_FIT, ST_ROUND, ST_PUT, ST_AGAIN} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_LOOK, ST_GET, ST_FROM, ST_TO, ST_SIZE, ST_FIT, ST_ROUND, ST_BEGIN,
+                            ST_PUT, ST_AGAIN} state_e;
   state_e              state_q;
   job_t                job_mem_q [NUM_CMDS];
   job_t                job_q, rest;
   part_t               part_mem_q [NUM_SSD];
-  logic [NUM_CMDS-1:0] more_q;                     // another round comes
   logic [SLOT_W-1:0]   slot_q;
 
   // ---- those that wait for their next round
   logic              wait_valid, wait_take, again;
   logic [SLOT_W-1:0] wait_slot;
-  assign over_round = s_over_valid && more_q[s_over_slot[CMD_W-1:0]] && !s_over_err;
-  assign again      = state_q == ST_AGAIN && !over_round;
+  assign again      = state_q == ST_AGAIN && !s_again_valid;
   db_fifo #(.WIDTH(SLOT_W), .DEPTH(NUM_CMDS)) i_wait (
-    .clk, .rst, .s_valid(over_round || again), .s_ready(), .s_data(over_round ? s_over_slot : slot_q),
-    .m_valid(wait_valid), .m_ready(wait_take), .m_data(wait_slot), .level());
+    .clk, .rst, .s_valid(s_again_valid || again), .s_ready(),
+    .s_data(s_again_valid ? s_again_slot : slot_q), .m_valid(wait_valid), .m_ready(wait_take), .m_data(wait_slot),
+    .level());
   assign s_zero_ready = state_q == ST_IDLE;
   assign wait_take    = state_q == ST_IDLE && !s_zero_valid;
 
   // ---- one round: the run of each SSD of the granule
   extent_t            extent_q;
   logic [SSD_W-1:0]   member_q, which, mask;
-  logic [G:0]         at, there, begin_q, bytes_q;
-  logic [ADDR_W:9]    next;                        // granule
+  logic [G:0]         first, after_q, at_q, there; // bytes of the granule: the stretch's; looked for, what is before
+  logic [G:0]         begin_q, end_q, bytes_q;     // of what the SSD has of the granule
+  logic [ADDR_W:9]    next_q;                      // granule
   logic [63:0]        addr_q;
   logic [NUM_SSD-1:0] asks_q;                      // members that have something to do
-  logic               err_q, hold_q, last, ends;
+  logic               err_q, hold_q, last, ends_q;
   ssd_state_t         now;
-  assign next   = {(ADDR_W + 1 - G)'(job_q.from[ADDR_W:G] + 1'b1), (G - 9)'(0)};
-  assign ends   = job_q.to <= next;
-  assign at     = state_q == ST_FROM ? {1'b0, job_q.from[G-1:9], 9'd0}
-                : ends && job_q.to != next ? {1'b0, job_q.to[G-1:9], 9'd0} : {1'b1, G'(0)};
+  always_ff @(posedge clk) begin                    // two cycles behind job_q, before they are used
+    next_q  <= {(ADDR_W + 1 - G)'(job_q.from[ADDR_W:G] + 1'b1), (G - 9)'(0)};
+    ends_q  <= job_q.to <= next_q;
+    after_q <= job_q.to < next_q ? {1'b0, job_q.to[G-1:9], 9'd0} : {1'b1, G'(0)};
+  end
+  assign first  = {1'b0, job_q.from[G-1:9], 9'd0};
   assign mask   = ~(SSD_W'('1) << extent_q.log2);
   assign which  = extent_q.ssd | member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = member_q == mask;
-  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at, .bytes(there));
+  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at(at_q), .bytes(there));
 
   logic misfit;
   assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
 
   // ---- out
-  logic               aborted_q, fails;
+  logic               aborted_q, fails, fails_q;
   logic [NUM_SSD-1:0] asked;                       // as SSDs, not members
   part_t              part;
   always_comb begin
@@ -111,10 +113,10 @@ module db_virt_zero
     for (int i = 0; i < NUM_SSD; i++)
       asked[i] = SSD_W'(i) >> extent_q.log2 == extent_q.ssd >> extent_q.log2 && asks_q[INDEX_W'(SSD_W'(i) & mask)];
     rest      = job_q;
-    rest.from = state_q == ST_AGAIN ? job_q.from : next;
+    rest.from = state_q == ST_AGAIN ? job_q.from : next_q;
     rest.ssds = state_q == ST_AGAIN ? job_q.ssds : job_q.ssds | asked;
     m_begin_count = '0;
-    for (int i = 0; i < NUM_SSD; i++) m_begin_count += 4'(asked[i] && !fails);
+    for (int i = 0; i < NUM_SSD; i++) m_begin_count += 4'(asked[i] && !fails_q);
     m_put_valid = '0;
     m_put_valid[INDEX_W'(which)] = state_q == ST_PUT && asks_q[INDEX_W'(member_q)];
   end
@@ -123,10 +125,11 @@ module db_virt_zero
   assign m_look_valid  = state_q == ST_LOOK;
   assign m_look        = job_q.from[ADDR_W-1:G];
   assign m_ask_slot    = slot_q;
-  assign m_begin_valid = state_q == ST_ROUND && (!hold_q || fails);
+  assign m_begin_valid = state_q == ST_BEGIN;
   assign m_begin_slot  = slot_q;
   assign m_begin_err   = err_q;
-  assign m_begin_flush = ends && job_q.fua && !fails ? rest.ssds : '0;
+  assign m_begin_more  = !fails_q && !ends_q;
+  assign m_begin_flush = ends_q && job_q.fua && !fails_q ? rest.ssds : '0;
   assign m_put         = '{slot: slot_q, zero: 1'b1, lba: part.lba, blocks: part.blocks};
   assign idle          = state_q == ST_IDLE && !s_zero_valid && !wait_valid;
 
@@ -148,15 +151,22 @@ module db_virt_zero
       ST_LOOK: if (s_look_ready) state_q <= ST_GET;
       ST_GET: begin
         extent_q <= s_extent;
+        at_q     <= first;
         err_q    <= !s_extent.valid;
         state_q  <= s_extent.valid ? ST_FROM : ST_ROUND;
       end
       ST_FROM: begin
         begin_q <= there;
+        at_q    <= after_q;
         state_q <= ST_TO;
       end
       ST_TO: begin
-        bytes_q <= there - begin_q;
+        end_q   <= there;
+        at_q    <= first;
+        state_q <= ST_SIZE;
+      end
+      ST_SIZE: begin
+        bytes_q <= end_q - begin_q;
         addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
         state_q <= ST_FIT;
       end
@@ -172,10 +182,10 @@ module db_virt_zero
         state_q  <= last ? ST_ROUND : ST_FROM;
       end
       ST_ROUND: begin
-        if (m_begin_valid) begin
-          if (m_begin_ready) state_q <= fails ? ST_IDLE : ST_PUT;
-        end else state_q <= ST_AGAIN;
+        fails_q <= fails;
+        state_q <= !hold_q || fails ? ST_BEGIN : ST_AGAIN;
       end
+      ST_BEGIN: if (m_begin_ready) state_q <= fails_q ? ST_IDLE : ST_PUT;
       ST_PUT: if (m_put_valid == '0 || m_put_ready) begin
         member_q <= member_q + 1'b1;
         if (last) state_q <= ST_IDLE;
@@ -183,13 +193,8 @@ module db_virt_zero
       ST_AGAIN: if (again) state_q <= ST_IDLE;
       default: state_q <= ST_IDLE;
     endcase
-    if (s_over_valid) more_q[s_over_slot[CMD_W-1:0]] <= 1'b0;
-    if (m_begin_valid && m_begin_ready) more_q[slot_q[CMD_W-1:0]] <= !fails && !ends;
     if ((m_begin_valid && m_begin_ready) || state_q == ST_AGAIN) job_mem_q[slot_q[CMD_W-1:0]] <= rest;
-    if (rst) begin
-      state_q <= ST_IDLE;
-      more_q  <= '0;
-    end
+    if (rst) state_q <= ST_IDLE;
   end
 
   logic unused_ok;

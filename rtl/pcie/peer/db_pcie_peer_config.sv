@@ -4,7 +4,7 @@
 //
 // What it reads: an NVMe controller with a 64-bit BAR 0 at bar_base, memory space and bus master on, a PCI Express
 // capability at 40h. What it writes has no effect.
-// Latency: 1 cycle; accesses to BAR 0 pass straight through.
+// Latency: 1 cycle; accesses to BAR 0 pass straight through, their answers 1 cycle.
 module db_pcie_peer_config
   import db_pcie_pkg::*;
 (
@@ -26,12 +26,13 @@ module db_pcie_peer_config
 );
   localparam logic [11:0] CAPABILITY = 12'h040;
 
-  logic        here, sized_q, answer_q;
-  logic [31:0] rdata, rdata_q;
+  logic        here, sized_q, answer, answer_q;   // answer: of the configuration space
+  logic [31:0] rdata;
   assign here        = s_acc.op inside {ACC_CFG_RD, ACC_CFG_WR};
   assign m_acc_valid = s_acc_valid && !here;
   assign m_acc       = s_acc;
   assign s_acc_ready = here ? !answer_q : m_acc_ready;
+  assign answer      = s_acc_valid && here && !answer_q;
 
   always_comb begin
     unique case (s_acc.addr[11:0])
@@ -47,14 +48,14 @@ module db_pcie_peer_config
   end
 
   always_ff @(posedge clk) begin
-    answer_q <= s_acc_valid && here && !answer_q;
-    rdata_q  <= rdata;
+    answer_q       <= answer;
+    m_answer_valid <= answer || s_answer_valid;
+    m_answer       <= answer ? '{status: ACC_GOOD, rdata: rdata} : s_answer;
     if (s_acc_valid && s_acc.op == ACC_CFG_WR && s_acc.addr[11:0] == 12'h010) sized_q <= s_acc.wdata == '1;
     if (rst) begin
-      answer_q <= 1'b0;
-      sized_q  <= 1'b0;
+      answer_q       <= 1'b0;
+      m_answer_valid <= 1'b0;
+      sized_q        <= 1'b0;
     end
   end
-  assign m_answer_valid = answer_q || s_answer_valid;
-  assign m_answer       = answer_q ? '{status: ACC_GOOD, rdata: rdata_q} : s_answer;
 endmodule

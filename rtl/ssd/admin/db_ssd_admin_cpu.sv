@@ -42,7 +42,7 @@ module db_ssd_admin_cpu
   logic        sleep_q;
   logic [4:0]  still_q;              // cycles without an access, saturates at 16
   logic        cpu_rst_n;
-  logic        ext_wanted, ext_req_q, ext_answer_q;  // extension accessed; its answer is in ext_rdata_q
+  logic        ext_wanted, ext_req_q, ext_first_q, ext_answer_q;  // extension accessed; its answer is in ext_rdata_q
   logic [31:0] ext_rdata_q;
 
   picorv32 #(
@@ -93,7 +93,8 @@ module db_ssd_admin_cpu
   assign m_reg_valid = mem_valid && !mem_ready_q && is_reg && !mem_addr[28];
   assign m_reg       = '{wr: mem_wstrb != 4'd0, addr: {mem_addr[8:2], 2'b00}, wdata: mem_wdata};
   assign ext_wanted  = mem_valid && !mem_ready_q && is_reg && mem_addr[28];
-  assign ext         = '{req: ext_req_q, wr: mem_wstrb != 4'd0, addr: {mem_addr[11:2], 2'b00}, wdata: mem_wdata};
+  assign ext         = '{req: ext_req_q, req_first: ext_first_q, wr: mem_wstrb != 4'd0, addr: {mem_addr[11:2], 2'b00},
+                         wdata: mem_wdata};
 
   logic unused_ok;
   assign unused_ok = &{1'b0, mem_addr[30:29], mem_addr[27:20], mem_addr[1:0]};
@@ -108,6 +109,7 @@ module db_ssd_admin_cpu
     if (m_reg_valid || ext_answer_q) reg_rdata_q <= ext_answer_q ? ext_rdata_q : reg_rdata;
     // Address and data are there a cycle before ext.req, and stay.
     ext_req_q    <= ext_wanted && !ext_req_q && !ext_answer_q;
+    ext_first_q  <= ext_wanted && !ext_req_q && !ext_answer_q && mem_addr[11:8] == '0;
     ext_answer_q <= ext_req_q;
     ext_rdata_q  <= ext_rdata;
     if (irq) sleep_q <= 1'b0;
@@ -117,6 +119,7 @@ module db_ssd_admin_cpu
     if (rst || restart) begin
       mem_ready_q  <= 1'b0;
       ext_req_q    <= 1'b0;
+      ext_first_q  <= 1'b0;
       ext_answer_q <= 1'b0;
       sleep_q      <= 1'b0;
       still_q      <= '0;

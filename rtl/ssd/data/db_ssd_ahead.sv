@@ -8,7 +8,7 @@
 // a Dataset Management, when the write engine has them all (db_ssd_ahead_ranges). All else passes straight.
 // There is room for every command with a slot. Operators are told of a command when it goes, as packets come in that order.
 // A reset forgets all that waits here, and the media with it; nobody need wait for the media before.
-// Latency: 1 cycle to m_ahead, from s_come 3 to the engine; 1 of what operators are told of others. Throughput: a command
+// Latency: 2 cycles to m_ahead, from s_come 3 to the engine; of what passes 1; from an end 3. Throughput: a command
 // every 3 cycles.
 module db_ssd_ahead
   import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
@@ -74,22 +74,41 @@ module db_ssd_ahead
   logic [SLOT_W-1:0] come;
   logic [CMD_W:0]    inside_q;
   cmd_t              cmd;
-  assign put  = s_cmd_valid != '0 && (waits(s_cmd.desc) || alone(s_cmd.desc));
-  assign pass = s_cmd_valid[1] && !put;
+
+  // ---- in: what comes late in a cycle has a register
+  logic              new_q, tap_q, packet_q;  // a command; its tap_cmd; a packet to the media, also of a piece of one
+  cmd_t              cmd_q;
+  piece_t            piece_q;
+  tap_cmd_t          tap_cmd_q;
+  logic [SLOT_W-1:0] tap_slot_q;
+  assign s_cmd_ready = m_cmd_ready & {2{!new_q}};
+  always_ff @(posedge clk) begin
+    new_q <= (s_cmd_valid != '0 || (pass && !m_cmd_ready[1])) && !rst;
+    if (s_cmd_valid != '0) begin
+      cmd_q   <= s_cmd;
+      piece_q <= s_piece;
+    end
+    tap_q      <= s_tap_begin && !rst;
+    packet_q   <= s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc) && !rst;
+    tap_cmd_q  <= s_tap_cmd;
+    tap_slot_q <= s_tap_begin_slot;
+  end
+  assign put  = new_q && (waits(cmd_q.desc) || alone(cmd_q.desc));
+  assign pass = new_q && !put;
   ahead_t ask, more;
   cmd_t   kept;
   always_comb begin
-    ask  = '{slot: s_cmd.slot, kind: AHEAD_READ, fua: s_cmd.fua, addr: s_cmd.media_addr, bytes: 64'(s_cmd.bytes)};
-    kept = s_cmd;
-    if (s_cmd.desc.compare) ask.kind = AHEAD_COMPARE;
-    if (s_cmd.desc.write) begin
+    ask  = '{slot: cmd_q.slot, kind: AHEAD_READ, fua: cmd_q.fua, addr: cmd_q.media_addr, bytes: 64'(cmd_q.bytes)};
+    kept = cmd_q;
+    if (cmd_q.desc.compare) ask.kind = AHEAD_COMPARE;
+    if (cmd_q.desc.write) begin
       ask.kind = AHEAD_WRITE;
       kept.fua = 1'b0;        // the media's, too
     end
-    if (s_cmd.desc.zero) ask.kind = AHEAD_ZERO;
-    if (s_cmd.desc.flush) begin
+    if (cmd_q.desc.zero) ask.kind = AHEAD_ZERO;
+    if (cmd_q.desc.flush) begin
       ask.kind  = AHEAD_FLUSH;
-      ask.bytes = s_cmd.lba4k ? s_cmd.ns_blocks << 12 : s_cmd.ns_blocks << 9;
+      ask.bytes = cmd_q.lba4k ? cmd_q.ns_blocks << 12 : cmd_q.ns_blocks << 9;
     end
   end
 
@@ -111,61 +130,52 @@ module db_ssd_ahead
   beside_t beside;
   assign look = come_valid && !look_q && !ready_q;
   db_ram_sdp #(.WIDTH($bits(cmd_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_cmds (
-    .clk, .we(put), .waddr(s_cmd.slot[CMD_W-1:0]), .wdata(kept), .re(look), .raddr(come[CMD_W-1:0]), .rdata(cmd));
+    .clk, .we(put), .waddr(cmd_q.slot[CMD_W-1:0]), .wdata(kept), .re(look), .raddr(come[CMD_W-1:0]), .rdata(cmd));
   db_ram_sdp #(.WIDTH($bits(beside_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_beside (
-    .clk, .we(s_tap_begin && waits(s_tap_cmd.ctx.desc)), .waddr(s_tap_begin_slot[CMD_W-1:0]),
-    .wdata({s_tap_cmd.ctx.sqid, s_tap_cmd.ctx.cid, s_tap_cmd.ctx.nsid, s_tap_cmd.ctx.slba}), .re(look),
+    .clk, .we(tap_q && waits(tap_cmd_q.ctx.desc)), .waddr(tap_slot_q[CMD_W-1:0]),
+    .wdata({tap_cmd_q.ctx.sqid, tap_cmd_q.ctx.cid, tap_cmd_q.ctx.nsid, tap_cmd_q.ctx.slba}), .re(look),
     .raddr(come[CMD_W-1:0]), .rdata(beside));
 
   // ---- one that has come goes when no other passes, nor its message to operators
-  logic              tap_q, packet_q;  // packet: a packet to the media will come, of a command or a piece of one
-  tap_cmd_t          tap_cmd_q;
-  logic [SLOT_W-1:0] tap_slot_q;
-  assign go = ready_q && !stop && !pass && !s_tap_begin && !tap_q && !packet_q && m_cmd_ready[!cmd.desc.read_engine];
+  assign go = ready_q && !stop && !new_q && !tap_q && !packet_q && m_cmd_ready[!cmd.desc.read_engine];
   always_ff @(posedge clk) begin
-    tap_q      <= s_tap_begin && !waits(s_tap_cmd.ctx.desc) && !rst;
-    packet_q   <= s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc) && !rst;
-    tap_cmd_q  <= s_tap_cmd;
-    tap_slot_q <= s_tap_begin_slot;
     look_q   <= look && !rst;
     ready_q  <= (look_q || (ready_q && !go)) && !rst;
     inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) + (CMD_W + 1)'(begun) - (CMD_W + 1)'(over) -
                            (CMD_W + 1)'(go && !cmd.desc.write);
   end
-  assign s_cmd_ready      = m_cmd_ready;
   assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
-  assign m_cmd            = go ? cmd : s_cmd;
-  assign m_piece          = go ? '0 : s_piece;
-  assign m_tap_begin      = go || tap_q;
-  assign m_tap_begin_slot = go ? cmd.slot : tap_slot_q;
+  assign m_cmd            = new_q ? cmd_q : cmd;
+  assign m_piece          = new_q ? piece_q : '0;
+  assign m_tap_begin      = go || (tap_q && !waits(tap_cmd_q.ctx.desc));
+  assign m_tap_begin_slot = tap_q ? tap_slot_q : cmd.slot;
   always_comb begin
-    m_tap_cmd       = tap_cmd_q;
-    m_tap_cmd.read  = 1'b0;                // of what waits, later
-    m_tap_cmd.write = packet_q;
-    if (go) m_tap_cmd = '{
-      read: cmd.desc.to_host, write: cmd.desc.from_host, lba4k: cmd.lba4k,
-      near_program: near_program(cmd),
+    m_tap_cmd = '{
+      read: 1'b0, write: 1'b0, lba4k: cmd.lba4k, near_program: near_program(cmd),
       ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
              bytes: cmd.bytes}};
+    if (tap_q || packet_q) m_tap_cmd = tap_cmd_q;
+    m_tap_cmd.read  = go && cmd.desc.to_host;       // of what waits only when it goes
+    m_tap_cmd.write = packet_q || (go && cmd.desc.from_host);
   end
-  assign busy = inside_q != '0;
 
   // ---- ranges; ends
   logic [SLOT_W-1:0] look_slot, next_slot;
-  logic              look_left, look_over, next_valid;
+  logic              look_left, look_over, next_valid, end_busy;
+  assign busy = inside_q != '0 || new_q || end_busy;
   db_ssd_ahead_ranges #(.ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_ranges (
-    .clk, .rst, .s_begin_valid(s_cmd_valid != '0 && !s_piece.later), .s_begin_slot(s_cmd.slot), .s_media_valid,
+    .clk, .rst, .s_begin_valid(new_q && !piece_q.later), .s_begin_slot(cmd_q.slot), .s_media_valid,
     .s_media_ready, .s_media, .s_media_slot, .m_media_done, .look_slot, .look_left, .look_over,
     .s_next_valid(next_valid), .s_next_slot(next_slot), .m_ask_valid(more_valid), .m_ask_ready(!put), .m_ask(more));
   db_ssd_ahead_end #(.NUM_CMDS(NUM_CMDS)) i_end (
-    .clk, .rst, .s_cmd_valid(s_cmd_valid != '0), .s_cmd_slot(s_cmd.slot), .s_cmd_write(s_cmd.desc.write),
-    .s_cmd_alone(alone(s_cmd.desc)), .s_cmd_ranges(s_cmd.desc.ranges), .s_completion_valid, .s_completion_ready,
+    .clk, .rst, .s_cmd_valid(new_q), .s_cmd_slot(cmd_q.slot), .s_cmd_write(cmd_q.desc.write),
+    .s_cmd_alone(alone(cmd_q.desc)), .s_cmd_ranges(cmd_q.desc.ranges), .s_completion_valid, .s_completion_ready,
     .s_completion, .s_media_err, .s_ended_valid, .s_ended_slot, .s_ended_err, .m_completion_valid,
-    .m_completion_ready, .m_completion, .m_media_err, .look_slot, .look_left, .look_over,
+    .m_completion_ready, .m_completion, .m_media_err, .busy(end_busy), .look_slot, .look_left, .look_over,
     .m_next_valid(next_valid), .m_next_slot(next_slot), .begun, .over);
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && (put || more_valid)) assert (ask_room);
-  always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (&m_cmd_ready);
+  always_ff @(posedge clk) if (!rst && s_cmd_valid != '0) assert (!new_q && &m_cmd_ready);
 `endif
 endmodule

@@ -4,7 +4,7 @@
 // done range after range. Completions of all others pass.
 //
 // The engine's status goes before an error of the media, which is a Write Fault.
-// Latency: 1 cycle. Throughput: one every 2 cycles.
+// Latency: 3 cycles. Throughput: one every 3 cycles.
 module db_ssd_ahead_end
   import db_nvme_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*;
 #(
@@ -28,6 +28,7 @@ module db_ssd_ahead_end
   input  logic              m_completion_ready,
   output slot_completion_t  m_completion,
   output logic              m_media_err,
+  output logic              busy,            ///< one is inside, or a list of ranges goes on
   /// of this slot a range is left, there were too many; in the same cycle (db_ssd_ahead_ranges). m_next, a pulse: its turn
   output logic [SLOT_W-1:0] look_slot,
   input  logic              look_left,
@@ -56,47 +57,61 @@ module db_ssd_ahead_end
     .clk, .rst, .s_valid(s_ended_valid), .s_ready(), .s_data({s_ended_slot, s_ended_err}), .m_valid(ended_valid),
     .m_ready(ended_take), .m_data({ended_slot, ended_err}), .level());
 
-  // ---- one at a time: the engine's, else the media's
-  logic              any, free, first, next;
+  // ---- one at a time, the engine's, else the media's: it is taken, its slot is looked up, then how it ends
+  logic              got_q, known_q, act;
+  logic              engine_q, error_q;      // who says it; it is an error
+  logic [SLOT_W-1:0] slot_q;
+  status_t           status_q, other_q, word;
   logic [CMD_W-1:0]  at;
-  kind_t             kind;
-  status_t           word, other;
-  assign free               = !m_completion_valid;
-  assign any                = s_completion_valid || ended_valid;
-  assign s_completion_ready = free;
-  assign ended_take         = free && !s_completion_valid && ended_valid;
-  assign at                 = s_completion_valid ? s_completion.slot[CMD_W-1:0] : ended_slot[CMD_W-1:0];
-  assign kind               = kind_mem_q[at];
-  assign other              = half_q[at] ? word_mem_q[at] : '0;
-  assign look_slot          = SLOT_W'(at);
-  assign next               = kind.ranges && word == '0 && look_left;
-  assign first              = (kind.write && !half_q[at]) || next;
-  always_comb begin
-    word = s_completion.status;
-    if (!s_completion_valid)                                       word = ended_err ? STATUS_WRITE_FAULT : '0;
-    else if (kind.ranges && s_completion.status == '0 && look_over) word = STATUS_SIZE_LIMIT;
-  end
+  kind_t             kind_q;
+  logic              second_q, left_q, over_q, otherwise_q;  // of a Write the other half has come; ... with an error
+  logic              first, next, too_many;
+  assign s_completion_ready = !got_q;
+  assign ended_take         = !got_q && !s_completion_valid && ended_valid;
+  assign at                 = slot_q[CMD_W-1:0];
+  assign look_slot          = slot_q;
+  assign act                = known_q && !m_completion_valid;
+  assign too_many           = engine_q && !error_q && kind_q.ranges && over_q;
+  assign word               = too_many ? STATUS_SIZE_LIMIT : status_q;
+  assign next               = kind_q.ranges && !error_q && !too_many && left_q;
+  assign first              = (kind_q.write && !second_q) || next;
+  assign busy               = got_q || begun;
   always_ff @(posedge clk) begin
+    if (!got_q) begin
+      engine_q <= s_completion_valid;
+      slot_q   <= s_completion_valid ? s_completion.slot : ended_slot;
+      status_q <= s_completion_valid ? s_completion.status : ended_err ? STATUS_WRITE_FAULT : '0;
+    end
+    kind_q      <= kind_mem_q[at];
+    second_q    <= half_q[at];
+    other_q     <= half_q[at] ? word_mem_q[at] : '0;
+    otherwise_q <= half_q[at] && word_mem_q[at] != '0;
+    error_q     <= status_q != '0;
+    left_q      <= look_left;
+    over_q      <= look_over;
+    got_q       <= got_q ? !act : s_completion_valid || ended_valid;
+    known_q     <= got_q && !act;
     m_media_err <= s_media_err && !rst;
     over         <= 1'b0;
     begun        <= 1'b0;
     m_next_valid <= 1'b0;
-    m_next_slot  <= SLOT_W'(at);
+    m_next_slot  <= slot_q;
     if (m_completion_ready) m_completion_valid <= 1'b0;
-    if (free && any) begin
+    if (act) begin
       m_completion_valid <= !first;
-      m_completion.slot  <= SLOT_W'(at);
+      m_completion.slot  <= slot_q;
       // the engine's, if it has one to say
-      if (s_completion_valid) m_completion.status <= word != '0 ? word : other;
-      else                    m_completion.status <= other != '0 ? other : word;
-      over         <= !first && (kind.write || kind.alone || (kind.ranges && !s_completion_valid));
-      begun        <= next && s_completion_valid;
+      m_completion.status <= otherwise_q && (!engine_q || (!error_q && !too_many)) ? other_q : word;
+      over         <= !first && (kind_q.write || kind_q.alone || (kind_q.ranges && !engine_q));
+      begun        <= next && engine_q;
       m_next_valid <= next;
-      if (!first && (s_completion_valid ? kind.write && other != '0 : ended_err)) m_media_err <= 1'b1;
+      if (!first && (engine_q ? kind_q.write && otherwise_q : error_q)) m_media_err <= 1'b1;
       word_mem_q[at] <= word;
-      if (kind.write) half_q[at] <= first;
+      if (kind_q.write) half_q[at] <= first;
     end
     if (rst) begin
+      got_q              <= 1'b0;
+      known_q            <= 1'b0;
       m_completion_valid <= 1'b0;
       half_q             <= '0;
       over               <= 1'b0;

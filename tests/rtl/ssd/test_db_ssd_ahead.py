@@ -46,6 +46,7 @@ class Bench:
         self.cmds: dict[int, tuple[str, dict[str, Any], dict[str, Any]]] = {}
         self.tap: tuple[str, int] | None = None  # of the command of the cycle before
         self.passed = False  # ... of the one before that, which passes
+        self.coming: int | None = None  # slot of the command of the cycle before, if it passes
         self.gone = 0
         self.engine: list[tuple[int, int]] = []  # Writes that the engine is to end, with its status
         self.media: list[int] = []  # Writes and Flushes that the media is to end
@@ -85,7 +86,7 @@ class Bench:
         for q in (self.told, self.asked, self.let, self.cmds, self.engine, self.media, self.words, self.ranges,
                   self.lists):  # fmt: skip
             q.clear()
-        self.tap = None
+        self.tap = self.coming = None
         self.passed = False
 
     async def step(self, rate: float = 0.5, come: bool = True) -> None:
@@ -93,8 +94,7 @@ class Bench:
         # a command, seldom two in two cycles as decode is slower; its message to operators a cycle later
         d.s_tap_begin.value = int(self.tap is not None)
         d.s_cmd_valid.value = 0
-        passing = ""
-        slot = -1
+        slot, coming, self.coming = -1, self.coming, None
         if self.tap:
             name, at = self.tap
             d.s_tap_begin_slot.value = at
@@ -116,7 +116,7 @@ class Bench:
             if name in WAITS or name in ALONE:
                 self.told.append(slot)
             else:
-                passing = name
+                self.coming = slot
                 count = rng.choice((0, 1, 2, 5, MOST, MOST + 1, MOST + 2))
                 self.ranges[slot] = [(rng.getrandbits(30) << 9, rng.randrange(1, 1 << 20) << 9) for _ in range(count)]
                 self.lists.append((slot, list(self.ranges[slot])))
@@ -142,7 +142,7 @@ class Bench:
             d.s_completion.value = COMPLETION.pack(slot=self.done[0], status={"sc": self.done[1]})
         d.m_completion_ready.value = int(rng.random() < 0.7)
         given = None
-        if self.lists and not self.giving and self.lists[0][0] != slot:
+        if self.lists and not self.giving and self.lists[0][0] not in (slot, coming):
             at, left = self.lists[0]
             if not left:
                 self.lists.popleft()
@@ -183,8 +183,8 @@ class Bench:
             (self.media if name in ALONE or name == "dsm" else self.asked).append(at)
         went = int(d.m_cmd_valid.value)
         begins = bool(d.m_tap_begin.value)
-        if passing:
-            assert went == 2 and int(d.m_cmd.value) == CMD.pack(**self.cmds[slot][1])
+        if coming is not None:
+            assert went == 2 and int(d.m_cmd.value) == CMD.pack(**self.cmds[coming][1])
         elif went:
             at = self.let.popleft()
             name, cmd, ctx = self.cmds[at]
@@ -255,11 +255,13 @@ async def a_reset_forgets_and_stop_keeps_back(dut: Any) -> None:
 
 @cocotb.test()
 async def latencies(dut: Any) -> None:
-    """1 cycle to m_ahead, from s_come 3 to the engine."""
+    """2 cycles to m_ahead, from s_come 3 to the engine, 3 from an end to its completion."""
     b = Bench(dut, 3)
     await b.start()
     while not b.told:
         await b.step(1, come=False)
+    assert not dut.m_ahead_valid.value
+    await b.step(0, come=False)
     assert dut.m_ahead_valid.value
     while b.told or b.tap:
         await b.step(0, come=False)
@@ -270,6 +272,45 @@ async def latencies(dut: Any) -> None:
         await b.step(0, come=False)
         n += 1
     assert n - 1 == 3
+    while b.cmds or b.tap:
+        await b.step(0)
+    dut.s_completion_valid.value, dut.m_completion_ready.value = 1, 1
+    dut.s_completion.value = COMPLETION.pack(slot=5, status={"sc": 2})  # a Compare's: it waits for nothing
+    dut.s_cmd_valid.value, dut.s_cmd.value = 0, 0
+    await FallingEdge(dut.clk)
+    dut.s_completion_valid.value = 0
+    n = 1
+    while not dut.m_completion_valid.value:
+        assert dut.busy.value
+        await FallingEdge(dut.clk)
+        n += 1
+    assert n == 3 and COMPLETION.unpack(int(dut.m_completion.value))["slot"] == 5
+
+
+@cocotb.test()
+async def what_passes_waits_for_its_engine(dut: Any) -> None:
+    """Once, however long that takes, and nothing comes before it."""
+    b = Bench(dut, 5)
+    await b.start()
+    cmd = {"desc": DESC["dsm"], "slot": 3, "bytes": 80}
+    for wait in (0, 1, 7):
+        assert dut.s_cmd_ready.value == 3 and not dut.busy.value
+        dut.s_cmd_valid.value = 2
+        dut.s_cmd.value = CMD.pack(**cmd)
+        await FallingEdge(dut.clk)
+        dut.s_cmd_valid.value = 0
+        dut.s_cmd.value = 0
+        dut.m_cmd_ready.value = 1
+        for _ in range(wait):
+            await FallingEdge(dut.clk)
+            assert dut.m_cmd_valid.value == 2 and dut.s_cmd_ready.value == 0 and dut.busy.value
+        dut.m_cmd_ready.value = 3
+        await RisingEdge(dut.clk)
+        assert dut.m_cmd_valid.value == 2 and int(dut.m_cmd.value) == CMD.pack(**cmd)
+        await FallingEdge(dut.clk)
+        for _ in range(5):
+            assert dut.m_cmd_valid.value == 0
+            await FallingEdge(dut.clk)
 
 
 @cocotb.test()
