@@ -6,7 +6,7 @@
 // are each drive's own, with tags from 128 on, so that one that never answers keeps nobody waiting.
 // Where CQ and CC are straddled (STRADDLE), they are taken apart, and packed, here alone: between are rows of payload, and the
 // controller has packets as ever.
-// Latency: on CQ 1 cycle more for the controller, on CC 1; STRADDLE: 2 or 3, 3 or 4. Throughput: a beat a cycle, each way.
+// Latency: on CQ 1 cycle more for the controller, on CC 1; STRADDLE: 4 or 5, 4 or 5. Throughput: a beat a cycle, each way.
 `include "db_pcie_types.svh"
 module db_pcie_peers
   import db_pcie_pkg::*;
@@ -103,17 +103,23 @@ module db_pcie_peers
   if (STRADDLE) begin : g_cq_straddle
     cq_side_t   side;
     logic [4:0] dwords;
+    logic       straddle_idle, join_valid, join_ready;
+    cq_t        joined;
+    assign in_idle = straddle_idle && !join_valid;
     db_pcie_cq_straddle i_straddle (
-      .clk, .rst, .idle(in_idle), .s_cq_valid, .s_cq_ready, .s_cq, .m_valid(cq_valid), .m_ready(cq_ready), .m_sop(),
-      .m_eop(in.tlast), .m_disc(side.damaged), .m_data(in.tdata), .m_dwords(dwords), .m_desc(side.desc),
+      .clk, .rst, .idle(straddle_idle), .s_cq_valid, .s_cq_ready, .s_cq, .m_valid(cq_valid), .m_ready(cq_ready),
+      .m_sop(), .m_eop(in.tlast), .m_disc(side.damaged), .m_data(in.tdata), .m_dwords(dwords), .m_desc(side.desc),
       .m_first_be(side.first_be), .m_last_be(side.last_be));
     assign in.tuser = $bits(in.tuser)'(side);
     for (genvar l = 0; l < DATA_W / 32; l++) begin : g_lane
       assign in.tkeep[l] = dwords > 5'(l);
     end
     db_pcie_cq_join i_join (
-      .clk, .rst, .spills(), .s_valid(other_valid), .s_ready(other_ready), .s_row(cq), .m_cq_valid, .m_cq_ready,
-      .m_cq);
+      .clk, .rst, .spills(), .s_valid(other_valid), .s_ready(other_ready), .s_row(cq), .m_cq_valid(join_valid),
+      .m_cq_ready(join_ready), .m_cq(joined));
+    db_skid #(.WIDTH($bits(cq_t))) i_join_out (
+      .clk, .rst, .s_valid(join_valid), .s_ready(join_ready), .s_data(joined), .m_valid(m_cq_valid),
+      .m_ready(m_cq_ready), .m_data(m_cq));
   end else begin : g_cq
     assign cq_valid    = s_cq_valid;
     assign s_cq_ready  = cq_ready;
@@ -147,31 +153,38 @@ module db_pcie_peers
   logic [DATA_W-1:0] row_data;
   logic [1:0]        cc_valid, cc_ready;
   cc_form_t [1:0]    cc;
-  cc_form_t          out;
-  logic              mux_idle, out_valid, out_ready, cc_idle;
+  cc_form_t          tx, out;
+  logic              tx_valid, tx_ready, mux_idle, out_valid, out_ready, cc_idle;
   db_pcie_root_tx #(
     .DATA_W(DATA_W), .WINDOW_LOG2(WINDOW_LOG2), .ROW_LATENCY(ROW_LATENCY), .SIDE(STRADDLE)
   ) i_tx (
     .clk, .rst, .cfg_mps, .s_req_valid(req_valid), .s_req(req), .req_room, .m_req_done(req_done),
     .m_row_valid(row_valid),
-    .m_row_addr(row_addr), .s_row_data(row_data), .m_cc_valid(cc_valid[1]), .m_cc_ready(cc_ready[1]), .m_cc(cc[1]),
+    .m_row_addr(row_addr), .s_row_data(row_data), .m_cc_valid(tx_valid), .m_cc_ready(tx_ready), .m_cc(tx),
     .idle(tx_idle));
   db_pcie_rq_mux #(.DATA_W(DATA_W), .N(2), .USER_W(CC_FORM_W)) i_cc_mux (
     .clk, .rst, .stop(2'b00), .idle(mux_idle), .begun(), .s_rq_valid(cc_valid), .s_rq_ready(cc_ready), .s_rq(cc),
     .m_rq_valid(out_valid), .m_rq_ready(out_ready), .m_rq(out));
   if (STRADDLE) begin : g_cc_straddle
-    logic rows_idle, straddle_idle;
+    logic     rows_idle, straddle_idle, row_valid_in, row_ready_in;
+    cc_form_t row_in;
     db_pcie_cc_rows i_rows (
-      .clk, .rst, .idle(rows_idle), .s_cc_valid, .s_cc_ready, .s_cc, .m_valid(cc_valid[0]), .m_ready(cc_ready[0]),
-      .m_row(cc[0]));
+      .clk, .rst, .idle(rows_idle), .s_cc_valid, .s_cc_ready, .s_cc, .m_valid(row_valid_in), .m_ready(row_ready_in),
+      .m_row(row_in));
+    db_skid #(.WIDTH($bits(cc_form_t))) i_row (
+      .clk, .rst, .s_valid(row_valid_in), .s_ready(row_ready_in), .s_data(row_in), .m_valid(cc_valid[0]),
+      .m_ready(cc_ready[0]), .m_data(cc[0]));
+    db_skid #(.WIDTH($bits(cc_form_t))) i_tx_out (
+      .clk, .rst, .s_valid(tx_valid), .s_ready(tx_ready), .s_data(tx), .m_valid(cc_valid[1]), .m_ready(cc_ready[1]),
+      .m_data(cc[1]));
     db_pcie_cc_straddle i_straddle (
       .clk, .rst, .idle(straddle_idle), .s_valid(out_valid), .s_ready(out_ready), .s_last(out.tlast),
       .s_side(out.tuser), .s_data(out.tdata), .m_cc_valid, .m_cc_ready, .m_cc);
-    assign cc_idle = mux_idle && rows_idle && straddle_idle;
+    assign cc_idle = mux_idle && rows_idle && cc_valid == '0 && straddle_idle;
   end else begin : g_cc
-    assign cc_valid[0] = s_cc_valid;
-    assign cc[0]       = s_cc;
-    assign s_cc_ready  = cc_ready[0];
+    assign cc_valid    = {tx_valid, s_cc_valid};
+    assign cc          = {tx, s_cc};
+    assign {tx_ready, s_cc_ready} = cc_ready;
     assign m_cc_valid  = out_valid;
     assign out_ready   = m_cc_ready;
     assign m_cc        = out;
@@ -217,5 +230,5 @@ module db_pcie_peers
     .s_rq(access), .m_rq_valid, .m_rq_ready, .m_rq);
 
   assign idle = tx_idle && cc_idle && access_idle && access_valid == '0 && in_idle && !wr_valid && !window_valid &&
-                !s_cq_valid && !np_req[0];
+                !other_valid && !s_cq_valid && !np_req[0];
 endmodule

@@ -10,8 +10,8 @@
 // has ended with its last burst, a Flush when the SSDs of its namespace have done it, what zeroes
 // with its last granule. Wiring, and what is known of each
 // command while it waits.
-// Latency: s_ahead to a Read's block command 12 cycles; its end to m_read_let 6. s_ahead to m_write_let 18. A burst's end
-// to m_ended 3. Throughput: a chunk of 128 KiB every 10 cycles.
+// Latency: s_ahead to a Read's block command 12 cycles; its end to m_read_let 6. s_ahead to m_write_let 19. A burst's end
+// to m_ended 4. Throughput: a chunk of 128 KiB every 10 cycles.
 module db_virt_ahead
   import db_host_pkg::block_cmd_t, db_ssd_pkg::*, db_virt_pkg::*;
 #(

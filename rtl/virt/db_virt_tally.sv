@@ -2,7 +2,7 @@
 // Counts of commands: each begins with how often it must be called, and is done with the last call.
 //
 // Callers have a queue each, and are heard in turn. An error of any call is kept.
-// Latency: 2 cycles from a call to m_valid, 1 from a begin that waits for nothing. Throughput: a call a cycle.
+// Latency: 3 cycles from a call to m_valid, 1 from a begin that waits for nothing. Throughput: a call a cycle.
 module db_virt_tally
   import db_ssd_pkg::SLOT_W;
 #(
@@ -45,8 +45,8 @@ module db_virt_tally
 
   logic [CALLERS-1:0]  valid, take;
   call_t [CALLERS-1:0] call;
-  call_t               now;
-  logic                any, heard, last;
+  call_t               now, call_q;
+  logic                any, heard, last, call_valid_q, counts;
   word_t               word, next;
   for (genvar i = 0; i < CALLERS; i++) begin : g_caller
     logic room;
@@ -58,21 +58,24 @@ module db_virt_tally
 `endif
   end
   db_arb_rr #(.N(CALLERS)) i_turn (.clk, .rst, .req(valid), .ack(heard), .gnt_valid(any), .gnt(take), .gnt_idx());
-  assign heard = any && !s_begin_valid;
+  assign heard  = any && (!call_valid_q || counts);
+  assign counts = call_valid_q && !s_begin_valid;
   always_comb begin
     now = '0;
     for (int i = 0; i < CALLERS; i++) if (take[i]) now |= call[i];
   end
-  assign word = mem_q[now.slot[CMD_W-1:0]];
+  assign word = mem_q[call_q.slot[CMD_W-1:0]];
   assign last = word.count == COUNT_W'(1);
   assign next = s_begin_valid ? '{count: s_begin_count, err: s_begin_err, user: s_begin_user}
-                              : '{count: word.count - 1'b1, err: word.err || now.err, user: word.user};
+                              : '{count: word.count - 1'b1, err: word.err || call_q.err, user: word.user};
   always_ff @(posedge clk) begin
-    if (s_begin_valid || heard) mem_q[s_begin_valid ? s_begin_slot[CMD_W-1:0] : now.slot[CMD_W-1:0]] <= next;
-    m_valid <= !rst && (s_begin_valid ? s_begin_count == '0 : heard && last);
-    m_slot  <= s_begin_valid ? s_begin_slot : now.slot;
+    call_valid_q <= !rst && (heard || (call_valid_q && !counts));
+    if (heard) call_q <= now;
+    if (s_begin_valid || counts) mem_q[s_begin_valid ? s_begin_slot[CMD_W-1:0] : call_q.slot[CMD_W-1:0]] <= next;
+    m_valid <= !rst && (s_begin_valid ? s_begin_count == '0 : counts && last);
+    m_slot  <= s_begin_valid ? s_begin_slot : call_q.slot;
     m_err   <= next.err;
     m_user  <= next.user;
   end
-  assign idle = valid == '0 && !m_valid;
+  assign idle = valid == '0 && !call_valid_q && !m_valid;
 endmodule

@@ -39,23 +39,24 @@ module db_pcie_peer_cq
   localparam logic [2:0] WINDOW_BAR = 3'd2;
   localparam int         INDEX_W    = NUM_PEERS > 1 ? $clog2(NUM_PEERS) : 1;
 
-  logic     valid, ready, mid_q, window_q, window;
-  cq_desc_t desc;
+  // ---- whose it is is known in front of a register
+  logic     valid, ready, mid_in_q, window_in_q, window_in, mid_q, window;
+  cq_desc_t desc_in, desc;
   if (SIDE) begin : g_side
-    cq_side_t side;
-    assign side       = cq_side_t'($bits(cq_side_t)'(m_cq.tuser));
-    assign desc       = side.desc;
-    assign valid      = s_cq_valid;
-    assign s_cq_ready = ready;
-    assign m_cq       = s_cq;
+    cq_side_t side_in, side;
+    assign side_in = cq_side_t'($bits(cq_side_t)'(s_cq.tuser));
+    assign side    = cq_side_t'($bits(cq_side_t)'(m_cq.tuser));
+    assign desc_in = side_in.desc;
+    assign desc    = side.desc;
   end else begin : g_packet
-    db_skid #(.WIDTH($bits(cq_t))) i_in (
-      .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data(s_cq), .m_valid(valid), .m_ready(ready),
-      .m_data(m_cq));
-    assign desc = m_cq.tdata[127:0];
+    assign desc_in = s_cq.tdata[127:0];
+    assign desc    = m_cq.tdata[127:0];
   end
+  assign window_in = mid_in_q ? window_in_q : desc_in.bar_id == WINDOW_BAR;
+  db_skid #(.WIDTH($bits(cq_t) + 1)) i_in (
+    .clk, .rst, .s_valid(s_cq_valid), .s_ready(s_cq_ready), .s_data({window_in, s_cq}), .m_valid(valid),
+    .m_ready(ready), .m_data({window, m_cq}));
 
-  assign window         = mid_q ? window_q : desc.bar_id == WINDOW_BAR;
   assign m_window_valid = valid && window;
   assign m_other_valid  = valid && !window;
   logic [INDEX_W-1:0] index;
@@ -64,14 +65,16 @@ module db_pcie_peer_cq
   assign ready          = window ? m_window_ready : m_other_ready;
 
   always_ff @(posedge clk) begin
-    if (valid && ready) begin
-      mid_q    <= !m_cq.tlast;
-      window_q <= window;
+    if (s_cq_valid && s_cq_ready) begin
+      mid_in_q    <= !s_cq.tlast;
+      window_in_q <= window_in;
     end
+    if (valid && ready) mid_q <= !m_cq.tlast;
     m_other_asks <= m_other_valid && ready && !mid_q && desc.req_type != REQ_MEM_WR &&
                     desc.req_type[3:2] != REQ_MSG[3:2];
     m_foreign <= m_window_valid && ready && !mid_q && !m_window_own;
     if (rst) begin
+      mid_in_q     <= 1'b0;
       mid_q        <= 1'b0;
       m_foreign    <= 1'b0;
       m_other_asks <= 1'b0;

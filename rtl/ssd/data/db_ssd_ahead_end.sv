@@ -45,7 +45,11 @@ module db_ssd_ahead_end
     logic ranges;
   } kind_t;
   kind_t               kind_mem_q [NUM_CMDS];
-  status_t             word_mem_q [NUM_CMDS];   // of the first that has come
+  typedef struct packed {
+    logic    error;
+    status_t status;
+  } word_t;
+  word_t               word_mem_q [NUM_CMDS];   // of the first that has come
   logic [NUM_CMDS-1:0] half_q;                  // one of the two has
   always_ff @(posedge clk)
     if (s_cmd_valid)
@@ -61,19 +65,21 @@ module db_ssd_ahead_end
   logic              got_q, known_q, act;
   logic              engine_q, error_q;      // who says it; it is an error
   logic [SLOT_W-1:0] slot_q;
-  status_t           status_q, other_q, word;
+  status_t           status_q;
+  word_t             word, word_q;           // this one's, the first's
   logic [CMD_W-1:0]  at;
   kind_t             kind_q;
-  logic              second_q, left_q, over_q, otherwise_q;  // of a Write the other half has come; ... with an error
-  logic              first, next, too_many;
+  logic              second_q, left_q, over_q;  // of a Write the other half has come
+  logic              first, next, too_many, other_error;
   assign s_completion_ready = !got_q;
   assign ended_take         = !got_q && !s_completion_valid && ended_valid;
   assign at                 = slot_q[CMD_W-1:0];
   assign look_slot          = slot_q;
   assign act                = known_q && !m_completion_valid;
   assign too_many           = engine_q && !error_q && kind_q.ranges && over_q;
-  assign word               = too_many ? STATUS_SIZE_LIMIT : status_q;
-  assign next               = kind_q.ranges && !error_q && !too_many && left_q;
+  assign word               = '{error: error_q || too_many, status: too_many ? STATUS_SIZE_LIMIT : status_q};
+  assign other_error        = second_q && word_q.error;
+  assign next               = kind_q.ranges && !word.error && left_q;
   assign first              = (kind_q.write && !second_q) || next;
   assign busy               = got_q || begun;
   always_ff @(posedge clk) begin
@@ -84,8 +90,7 @@ module db_ssd_ahead_end
     end
     kind_q      <= kind_mem_q[at];
     second_q    <= half_q[at];
-    other_q     <= half_q[at] ? word_mem_q[at] : '0;
-    otherwise_q <= half_q[at] && word_mem_q[at] != '0;
+    word_q      <= word_mem_q[at];
     error_q     <= status_q != '0;
     left_q      <= look_left;
     over_q      <= look_over;
@@ -101,11 +106,11 @@ module db_ssd_ahead_end
       m_completion_valid <= !first;
       m_completion.slot  <= slot_q;
       // the engine's, if it has one to say
-      m_completion.status <= otherwise_q && (!engine_q || (!error_q && !too_many)) ? other_q : word;
+      m_completion.status <= other_error && !(engine_q && word.error) ? word_q.status : word.status;
       over         <= !first && (kind_q.write || kind_q.alone || (kind_q.ranges && !engine_q));
       begun        <= next && engine_q;
       m_next_valid <= next;
-      if (!first && (engine_q ? kind_q.write && otherwise_q : error_q)) m_media_err <= 1'b1;
+      if (!first && (engine_q ? kind_q.write && other_error : error_q)) m_media_err <= 1'b1;
       word_mem_q[at] <= word;
       if (kind_q.write) half_q[at] <= first;
     end

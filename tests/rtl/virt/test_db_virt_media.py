@@ -247,7 +247,7 @@ async def no_two_granules_are_at_one_place(dut: Any) -> None:
 @cocotb.test()
 async def latencies(dut: Any) -> None:
     """rtl/virt/README.md: 3 cycles from an address to the SSD's command and, of a Write, to its first row; 12 from a
-    command that will read to the SSD's; 18 until a Write may go; an address every 3 cycles."""
+    command that will read to the SSD's; 19 until a Write may go; an address every 3 cycles."""
     b = Bench(dut, 7)
     await b.start()
     for _ in range(4):
@@ -262,7 +262,7 @@ async def latencies(dut: Any) -> None:
         raise AssertionError("never")
 
     b.write(0, 1024)
-    assert await until(lambda: bool(b.aw)) == 18
+    assert await until(lambda: bool(b.aw)) == 19
     assert await until(lambda: bool(int(d.m_cmd_valid.value) & 1)) == 3
     await b.settle()
     b.write(0, 1024)
