@@ -19,6 +19,8 @@ from test_vm import FAILED, GUEST, command, environment, left_over, pytestmark, 
 
 pytestmark = [pytestmark, pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated drive"), pytest.mark.nightly]
 
+SECONDS_BESIDE = 120
+"""Of a guest's time, so that fio is at work for most of the time that the tools take."""
 QEMU = ["--top", "db_vcsd", "--guests", "2", "--ssd", "qemu", "--size", "128m"]
 
 
@@ -65,6 +67,26 @@ def scripts(tmp_path: Path, text: str) -> list[str | Path]:
         file.write_text(text.replace("SECRET", str(number)))
         out += ["--run", file]
     return out
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_tools_on_files_beside_fio(tmp_path: Path, number: int) -> None:
+    """In this guest the five tools say of files on its ext4 what grep, awk, sha256sum and the CPU say, while fio verifies
+    in the other one."""
+    jobs: list[str | Path] = []
+    for guest in (1, 2):
+        jobs += ["--run", GUEST / ("near.sh" if guest == number else "verified.sh")]
+    work = ["--append", f"SECONDS_OF_WORK={SECONDS_BESIDE}"]
+    done = vm(tmp_path, *QEMU, "--param", "NEAR=1", *work, *jobs, timeout=3600)
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    lines = done.stdout.decode().splitlines()
+    tools = [f"{number}: {tool}: fine" for tool in ("grep", "sum", "csv", "filter", "hash", "crypt", "by hand")]
+    assert [line for line in lines if line.endswith("fine")] == [*tools, f"{number}: fine"]
+    beside = f"{3 - number}: "
+    said = [line for line in lines if line.startswith(beside)]
+    assert said[0] == f"{beside}at work" and int(said[-1].removeprefix(f"{beside}verified ")) >= 1
+    first = [line for line in lines if line in (said[0], tools[0], tools[-1])]
+    assert first.index(said[0]) < first.index(tools[-1]), "fio began when the tools were done"
 
 
 def meanwhile(
