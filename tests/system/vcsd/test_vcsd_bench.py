@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,12 @@ from doorbell.cli.main import run
 from doorbell.units import size_name
 
 pytestmark = pytest.mark.rtl
+PAGE = paths.ROOT / "docs" / "vcsd" / "performance.md"
 
 
 def documented(head: str) -> list[list[str]]:
     """Cells of the rows of the table whose first line begins so."""
-    text = (paths.ROOT / "docs" / "vcsd" / "performance.md").read_text()
+    text = PAGE.read_text()
     table = text[text.index(head) :].split("\n\n")[0]
     return [[cell.strip().replace(",", "") for cell in row.strip("|").split("|")] for row in table.splitlines()[2:]]
 
@@ -94,6 +96,19 @@ def test_stages_add_up() -> None:
         own = 20 if row["rw"] == "read" else 10
         assert own < times["SSD"] < own + 3
         assert all(0 < us < 2 for name, us in times.items() if name != "SSD")
+
+
+@pytest.mark.nightly
+def test_the_price_of_straddling() -> None:
+    def alone(straddled: int) -> dict[str, float]:
+        setup = CardSetup(SsdSetup(1), num_fn=1, params={"CQ_CC_STRADDLE": straddled})
+        return {row["rw"]: sum(row["us"].values()) for row in by_stage(setup, count=40)}
+
+    told = re.search(r"takes (0\.\d\d) us longer if it reads, (0\.\d\d) us if it writes", PAGE.read_text())
+    assert told
+    plain, straddled = alone(0), alone(1)
+    for rw, us in zip(("read", "write"), told.groups(), strict=True):
+        assert straddled[rw] - plain[rw] == pytest.approx(float(us), abs=0.015)
 
 
 @pytest.mark.nightly

@@ -71,8 +71,8 @@ def scripts(tmp_path: Path, text: str) -> list[str | Path]:
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_tools_on_files_beside_fio(tmp_path: Path, number: int) -> None:
-    """In this guest the five tools say of files on its ext4 what grep, awk, sha256sum and the CPU say, while fio verifies
-    in the other one."""
+    """In this guest the five tools say of files on its ext4 what grep, awk, sha256sum and the CPU say, while fio
+    verifies in the other one."""
     jobs: list[str | Path] = []
     for guest in (1, 2):
         jobs += ["--run", GUEST / ("near.sh" if guest == number else "verified.sh")]
