@@ -3,7 +3,7 @@
 // card's own memory, with a size for that alone; zero one Write Zeroes for each granule and SSD that has part of the
 // stretch. One at a time, as the port gives them.
 //
-// What a stretch has of a granule is one run of blocks on each SSD of it, striped or not: from its begin there to its end.
+// What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
 // and what is nowhere. All that is left of the stretch is zeroed all the same.
 // Latency: 2 cycles for each granule and 7 for each SSD of it, then the slowest. Throughput: one command at a time.
@@ -48,18 +48,16 @@ module db_virt_command
   localparam int INDEX_W = NUM_SSD > 1 ? $clog2(NUM_SSD) : 1;
   localparam int G       = GRANULE_LOG2;
   localparam int OUT_W   = 5;                                  // of commands under way
-  typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_BEGIN, ST_END, ST_SIZE, ST_FIT, ST_SEND,
-                            ST_OFFER, ST_WAIT} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_RUN, ST_FIT, ST_SEND, ST_OFFER, ST_WAIT} state_e;
   state_e             state_q;
   logic               zero_q, card_q, err_q, card_wait_q, last;
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
   logic [OUT_W-1:0]   out_q, ended;
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
   extent_t            extent_q;
-  logic [G:0]         begin_q, end_q, bytes_q, there;          // of what the SSD has of the granule
-  logic [G:0]         at_q;                                    // ... of the granule: where that is looked for
-  logic [63:0]        addr_q, lba_q;                           // ... of the SSD
-  logic [31:0]        blocks_q;
+  logic [63:0]        lba, lba_q;                              // of what the SSD has of the granule
+  logic [31:0]        blocks, blocks_q;
+  logic               run_done, some, misfit;
   ssd_state_t         now;
 
   // Which bytes of the granule the stretch has: up to its end at most.
@@ -69,13 +67,14 @@ module db_virt_command
 
   logic [SSD_W-1:0] mask;
   assign mask = ~(SSD_W'('1) << extent_q.log2);
-  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at(at_q), .bytes(there));
+  db_virt_run #(.GRANULE_LOG2(G)) i_run (
+    .clk, .rst, .go(state_q == ST_RUN), .done(run_done), .extent(extent_q), .member(member_q), .first, .after(after_q),
+    .lba_shift(now.lba_shift), .some, .misfit, .lba, .blocks);
 
-  logic misfit, misfit_q, asks_q, bad, room, offers;
+  logic misfit_q, asks_q, bad, room, offers;
   assign which  = zero_q ? extent_q.ssd | member_q : member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
-  assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
   assign bad    = zero_q && (misfit_q || !now.present);
   assign room   = !out_q[OUT_W-1];
   assign offers       = asks_q && !bad && now.present && (now.up || now.dead) && room;
@@ -121,43 +120,28 @@ module db_virt_command
       ST_GET: begin
         extent_q <= s_extent;
         member_q <= '0;
-        at_q     <= first;
-        if (s_extent.valid) state_q <= ST_BEGIN;
+        if (s_extent.valid) state_q <= ST_RUN;
         else begin
           err_q   <= 1'b1;
           from_q  <= next_q;
           state_q <= ST_LOOK;
         end
       end
-      ST_BEGIN: begin
-        begin_q <= there;
-        at_q    <= after_q;
-        state_q <= ST_END;
-      end
-      ST_END: begin
-        end_q   <= there;
-        at_q    <= first;
-        state_q <= ST_SIZE;
-      end
-      ST_SIZE: begin
-        bytes_q <= end_q - begin_q;
-        addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
-        state_q <= ST_FIT;
-      end
+      ST_RUN: if (run_done) state_q <= ST_FIT;
       ST_FIT: begin
         misfit_q <= misfit;
-        blocks_q <= 32'(64'(bytes_q) >> now.lba_shift);
-        lba_q    <= addr_q >> now.lba_shift;
-        asks_q   <= bytes_q != '0;
+        blocks_q <= blocks;
+        lba_q    <= lba;
+        asks_q   <= some;
         // what lba_shift says of an SSD that is being brought up is not known
-        if (!now.present || now.up || now.dead || bytes_q == '0) state_q <= ST_SEND;
+        if (!now.present || now.up || now.dead || !some) state_q <= ST_SEND;
       end
       ST_SEND, ST_OFFER: begin
         if (state_q == ST_SEND && offers) state_q <= ST_OFFER;
         if (state_q == ST_OFFER ? m_cmd_ready : !asks_q || bad || !now.present) begin
           if (state_q == ST_SEND && asks_q && bad) err_q <= 1'b1;
           member_q <= member_q + 1'b1;
-          state_q  <= zero_q ? ST_BEGIN : ST_SEND;
+          state_q  <= zero_q ? ST_RUN : ST_SEND;
           if (last) begin
             from_q  <= next_q;
             state_q <= zero_q ? ST_LOOK : ST_WAIT;

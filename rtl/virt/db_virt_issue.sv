@@ -74,5 +74,10 @@ module db_virt_issue
       m_end_err[i]   <= s_status[i].status != '0;
     end
   end
+`ifndef SYNTHESIS
+  // There is room for all that can be let go: what waits here for room would hold up other SSDs.
+  always_ff @(posedge clk)
+    for (int k = 0; k < 2; k++) if (!rst && s_cmd_valid[k]) assert (room[INDEX_W'(s_cmd_ssd[k])]);
+`endif
   assign idle = s_cmd_valid == '0 && m_cmd_valid == '0 && m_read_end == '0 && m_write_end == '0 && m_media_end == '0;
 endmodule

@@ -60,8 +60,7 @@ module db_virt_zero
     logic [63:0] lba;
     logic [31:0] blocks;
   } part_t;
-  typedef enum logic [3:0] {ST_IDLE, ST_LOOK, ST_GET, ST_FROM, ST_TO, ST_SIZE, ST_FIT, ST_ROUND, ST_BEGIN,
-                            ST_PUT, ST_AGAIN} state_e;
+  typedef enum logic [3:0] {ST_IDLE, ST_LOOK, ST_GET, ST_RUN, ST_FIT, ST_ROUND, ST_BEGIN, ST_PUT, ST_AGAIN} state_e;
   state_e              state_q;
   job_t                job_mem_q [NUM_CMDS];
   job_t                job_q, rest;
@@ -82,10 +81,10 @@ module db_virt_zero
   // ---- one round: the run of each SSD of the granule
   extent_t            extent_q;
   logic [SSD_W-1:0]   member_q, which, mask;
-  logic [G:0]         first, after_q, at_q, there; // bytes of the granule: the stretch's; looked for, what is before
-  logic [G:0]         begin_q, end_q, bytes_q;     // of what the SSD has of the granule
+  logic [G:0]         first, after_q;              // bytes of the granule that the stretch has
   logic [ADDR_W:9]    next_q;                      // granule
-  logic [63:0]        addr_q;
+  part_t              run;                         // what the SSD has of the granule
+  logic               run_done, some, misfit;
   logic [NUM_SSD-1:0] asks_q;                      // members that have something to do
   logic               err_q, hold_q, last, ends_q;
   ssd_state_t         now;
@@ -99,10 +98,9 @@ module db_virt_zero
   assign which  = extent_q.ssd | member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = member_q == mask;
-  db_virt_before #(.GRANULE_LOG2(G)) i_before (.log2(extent_q.log2), .member(member_q), .at(at_q), .bytes(there));
-
-  logic misfit;
-  assign misfit = !whole(now.lba_shift, addr_q[11:9], bytes_q[11:9]) || 64'(bytes_q) >> now.lba_shift > 64'hffff_ffff;
+  db_virt_run #(.GRANULE_LOG2(G)) i_run (
+    .clk, .rst, .go(state_q == ST_RUN), .done(run_done), .extent(extent_q), .member(member_q), .first, .after(after_q),
+    .lba_shift(now.lba_shift), .some, .misfit, .lba(run.lba), .blocks(run.blocks));
 
   // ---- out
   logic               aborted_q, fails, fails_q;
@@ -151,35 +149,20 @@ module db_virt_zero
       ST_LOOK: if (s_look_ready) state_q <= ST_GET;
       ST_GET: begin
         extent_q <= s_extent;
-        at_q     <= first;
         err_q    <= !s_extent.valid;
-        state_q  <= s_extent.valid ? ST_FROM : ST_ROUND;
+        state_q  <= s_extent.valid ? ST_RUN : ST_ROUND;
       end
-      ST_FROM: begin
-        begin_q <= there;
-        at_q    <= after_q;
-        state_q <= ST_TO;
-      end
-      ST_TO: begin
-        end_q   <= there;
-        at_q    <= first;
-        state_q <= ST_SIZE;
-      end
-      ST_SIZE: begin
-        bytes_q <= end_q - begin_q;
-        addr_q  <= 64'({extent_q.place, G'(begin_q) | G'(G'(extent_q.part) << (6'(G) - 6'(extent_q.log2)))});
-        state_q <= ST_FIT;
-      end
+      ST_RUN: if (run_done) state_q <= ST_FIT;
       ST_FIT: begin
-        part_mem_q[INDEX_W'(member_q)] <= '{lba: addr_q >> now.lba_shift, blocks: 32'(64'(bytes_q) >> now.lba_shift)};
-        asks_q[INDEX_W'(member_q)]     <= bytes_q != '0;
-        if (bytes_q != '0) begin
+        part_mem_q[INDEX_W'(member_q)] <= run;
+        asks_q[INDEX_W'(member_q)]     <= some;
+        if (some) begin
           if (!now.present) err_q <= 1'b1;
           else if (!now.up && !now.dead) hold_q <= 1'b1;
           else if (misfit) err_q <= 1'b1;
         end
         member_q <= last ? '0 : member_q + 1'b1;
-        state_q  <= last ? ST_ROUND : ST_FROM;
+        state_q  <= last ? ST_ROUND : ST_RUN;
       end
       ST_ROUND: begin
         fails_q <= fails;
