@@ -5,7 +5,7 @@
 // stalls and room are free. 3 functions.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_own_formal
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   localparam int DATA_W = 128, localparam int NUM_FN = 3, localparam int LOG2 = 13,
   localparam int ADDR_W = LOG2 + 2,

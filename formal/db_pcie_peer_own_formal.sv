@@ -4,7 +4,7 @@
 // their requesters and addresses, which windows are open, stalls and room are free; requester ids are any, and stay.
 `include "db_pcie_types.svh"
 module db_pcie_peer_own_formal
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter bit SIDE = 1'b0,  // rows with the descriptor beside, as behind a straddled CQ
   localparam int DATA_W = SIDE ? 512 : 128, localparam int PEERS = 2, localparam int DRIVE_LOG2 = 14,

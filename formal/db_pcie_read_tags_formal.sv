@@ -4,7 +4,7 @@
 // is never given while its read is outstanding. One tag, any one, is followed (mark). Ring, chunks, ends of reads, resets
 // of the controller and time are free; a read ends once.
 module db_pcie_read_tags_formal
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*;
 #(
   parameter int NUM_TAGS = 4,
   localparam int TAG_W = $clog2(NUM_TAGS)

@@ -4,7 +4,7 @@
 // again. One owner, any one, is followed (mark). Requests, their owners, ring, room and the ends of tags are free; a tag
 // ends only after its request has been sent.
 module db_pcie_read_void_formal
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_TAGS = 4,
   parameter int NUM_FN   = 1,            // several: ... nor is one of a function that is silent

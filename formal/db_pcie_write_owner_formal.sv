@@ -5,7 +5,7 @@
 // Cuts, drops, pauses of cuts, of rows and of RQ are free. Bounded: every run of so many cycles, four lengths and owners.
 `include "db_pcie_types.svh"
 module db_pcie_write_owner_formal
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter bit COVER = 1'b0,
   localparam int DATA_W = 128, localparam int DEPTH = 8, localparam int ROW_W = 5, localparam int LEN_W = 3

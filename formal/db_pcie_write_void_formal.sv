@@ -4,7 +4,7 @@
 // are free.
 `include "db_pcie_types.svh"
 module db_pcie_write_void_formal
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN = 1,              // several: ... nor does a TLP begin of a function that is silent
   parameter bit COVER = 1'b0,

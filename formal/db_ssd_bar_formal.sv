@@ -3,7 +3,7 @@
 // a queue of that function or none. One function, any one, is followed (mark). Accesses, shares and the owners' readiness are
 // free; but the firmware gives no queue to two, and none of the admin queues, which come first.
 module db_ssd_bar_formal
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_FN = 3,
   parameter int NUM_QP = 8,

@@ -3,7 +3,7 @@
 // is answered with them or with CSTS of the function that reads, and with zeros for one that is no VF here; the firmware's look
 // at a word of a VF with that word. One VF, any one, is followed (mark). Accesses and resets are free.
 module db_ssd_vf_regs_formal
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_VF = 3,
   parameter bit COVER  = 1'b0

@@ -12,7 +12,8 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_csd_core
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_stat_pkg::*, db_pcie_fn_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_stat_pkg::*,
+         db_pcie_fn_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs

@@ -9,7 +9,7 @@
 // Latency: last row of a block to its doorbell on RQ at most 16 cycles. Throughput: a row a cycle each way.
 `include "db_pcie_types.svh"
 module db_host
-  import db_pcie_pkg::*, db_host_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_host_pkg::*;
 #(
   /// bits: 128, 256, 512
   parameter int DATA_W        = 128,

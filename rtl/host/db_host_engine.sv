@@ -9,7 +9,7 @@
 //
 // Latency and throughput: those of db_host, less what its end of PCIe takes.
 module db_host_engine
-  import db_pcie_pkg::*, db_nvme_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
+  import db_pcie_block_pkg::*, db_nvme_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
 #(
   /// bits: 128, 256, 512
   parameter int DATA_W        = 128,

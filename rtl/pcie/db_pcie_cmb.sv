@@ -15,7 +15,7 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_pcie_cmb
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int DATA_W   = 256,  ///< bits of a beat and of a row: 128, 256 or 512

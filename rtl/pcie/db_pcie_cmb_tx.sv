@@ -11,7 +11,7 @@
 // at 256 and 512 bits a cycle is lost between packets if a payload begins at dword 4 of a row or higher.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_tx
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat and a row: 128, 256 or 512

@@ -9,7 +9,7 @@
 // Latency: on CQ 1 cycle more for the controller, on CC 1; STRADDLE: 4 or 5, 4 or 5. Throughput: a beat a cycle, each way.
 `include "db_pcie_types.svh"
 module db_pcie_peers
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int         DATA_W      = 256,    ///< bits of a beat and of a row: 128, 256 or 512
   parameter int         NUM_PEERS   = 2,      ///< drives: 1, 2, 4, 8

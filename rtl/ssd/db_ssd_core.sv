@@ -20,7 +20,7 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module db_ssd_core
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
          db_ssd_data_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512

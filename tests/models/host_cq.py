@@ -10,7 +10,7 @@ from structs import layout
 
 MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, SWAP, CAS, MEM_RD_LK, MSG = 0, 1, 2, 3, 4, 5, 6, 7, 12
 WINDOW = 1 << 26
-REQUEST = layout("db_pcie_pkg", "window_req_t")
+REQUEST = layout("db_pcie_block_pkg", "window_req_t")
 SIDE = layout("db_pcie_pkg", "cq_side_t")
 
 

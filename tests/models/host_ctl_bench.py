@@ -26,9 +26,9 @@ SQ = constant("db_host_pkg", "ADMIN_BUF_SQ")  # dword address of the admin submi
 DWORD, ENTRY = layout("db_host_pkg", "admin_buf_t"), layout("db_host_pkg", "admin_entry_t")
 DOORBELL, LATE = layout("db_host_pkg", "doorbell_t"), layout("db_host_pkg", "late_cmd_t")
 FACTS, SETTINGS = layout("db_host_pkg", "drive_facts_t"), layout("db_host_pkg", "settings_t")
-RAW, ACCESS = layout("db_host_control_pkg", "raw_access_t"), layout("db_pcie_pkg", "acc_t")
-ANSWER, POKE = layout("db_pcie_pkg", "acc_answer_t"), layout("db_pcie_pkg", "poke_t")
-OPS, STATUS = enum("db_pcie_pkg", "acc_op_e"), enum("db_pcie_pkg", "acc_status_e")
+RAW, ACCESS = layout("db_host_control_pkg", "raw_access_t"), layout("db_pcie_block_pkg", "acc_t")
+ANSWER, POKE = layout("db_pcie_block_pkg", "acc_answer_t"), layout("db_pcie_block_pkg", "poke_t")
+OPS, STATUS = enum("db_pcie_block_pkg", "acc_op_e"), enum("db_pcie_block_pkg", "acc_status_e")
 ADMIN_ANSWER = layout("db_host_control_pkg", "admin_answer_t")
 
 

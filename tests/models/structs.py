@@ -11,8 +11,8 @@ grows or gets another name is seen here at once:
 
 Nested structs are given as dicts (or as the plain number), packed arrays of structs as lists (element 0 is the lowest).
 Enumerations are given by name or number and come back as numbers; `enum("db_ssd_pkg", "media_op_e")` has their names.
-`constant("db_pcie_pkg", "POST_DWORDS")` is a localparam, `macro("axi/db_axi_types.svh", "`DB_AXI_READ_REQ_T(40)")` a
-struct whose widths a module gives.
+`constant("db_pcie_block_pkg", "POST_DWORDS")` is a localparam,
+`macro("axi/db_axi_types.svh", "`DB_AXI_READ_REQ_T(40)")` a struct whose widths a module gives.
 """
 
 from __future__ import annotations

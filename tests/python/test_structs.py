@@ -41,7 +41,7 @@ def test_what_is_refused() -> None:
 
 def test_constants() -> None:
     assert constant("db_nvme_pkg", "OPC_DSM") == 0x09
-    assert constant("db_pcie_pkg", "POST_DWORDS") == 4
+    assert constant("db_pcie_block_pkg", "POST_DWORDS") == 4
 
 
 def test_structs_of_a_macro() -> None:

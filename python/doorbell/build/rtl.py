@@ -16,7 +16,7 @@ from doorbell.errors import UserError
 
 PACKAGES = (
     "common/db_mem_pkg.sv", "nvme/db_nvme_pkg.sv", "pcie/db_pcie_fn_pkg.sv", "pcie/db_pcie_pkg.sv",
-    "pcie/db_pcie_straddle_pkg.sv",
+    "pcie/db_pcie_block_pkg.sv", "pcie/db_pcie_straddle_pkg.sv",
     "ssd/db_ssd_op_pkg.sv", "ssd/db_ssd_pkg.sv", "ssd/db_ssd_near_pkg.sv", "ssd/db_ssd_stat_pkg.sv",
     "ssd/front/db_ssd_sq_pkg.sv",
     "ssd/completion/db_ssd_cq_pkg.sv",

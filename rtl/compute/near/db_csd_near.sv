@@ -14,7 +14,7 @@
 // row. Throughput: a row a cycle.
 `include "db_axi_types.svh"
 module db_csd_near
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17

@@ -7,7 +7,7 @@
 //   db_host_axil: registers; without them db_host_fixed
 //   db_host_tick: milliseconds
 module db_host_control
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
   import db_nvme_pkg::*;
   import db_host_pkg::*;
   import db_host_control_pkg::*;

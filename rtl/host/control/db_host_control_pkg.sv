@@ -3,7 +3,7 @@
 // docs/host/theory.md ("Bring-up") has the same steps and reasons as tables; a test compares them.
 package db_host_control_pkg;
   import db_nvme_pkg::*;
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 
   /// A raw access of the user to BAR 0.
   typedef struct packed {

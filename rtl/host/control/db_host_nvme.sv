@@ -10,7 +10,7 @@
 module db_host_nvme
   import db_nvme_pkg::*;
   import db_host_pkg::*;
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// command slots, a power of two, 8..256

@@ -6,7 +6,7 @@
 module db_host_nvme_ask
   import db_nvme_pkg::*;
   import db_host_pkg::*;
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// I/O queue pairs: 1, 2, 4

@@ -7,7 +7,7 @@
 // again each millisecond, for RETRY_MS at most. `start` while it runs starts anew.
 // Every step is one access; `p_step` is the table of accesses and of what their answers must hold.
 module db_host_pci
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// maximum read request size, encoded: 128 << MRRS bytes, 0..5

@@ -6,7 +6,7 @@
 // concern, and its answer goes to nobody else. Doorbells: those of the I/O queues before the admin queue's.
 // Latency: 1 cycle for an access, 2 for a raw one, none for a doorbell or an answer.
 module db_host_request_arb
-  import db_nvme_pkg::*, db_pcie_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
+  import db_nvme_pkg::*, db_pcie_block_pkg::*, db_host_pkg::*, db_host_control_pkg::*;
 (
   input  logic        clk,
   input  logic        rst,

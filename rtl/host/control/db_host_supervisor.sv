@@ -14,7 +14,7 @@
 module db_host_supervisor
   import db_nvme_pkg::*;
   import db_host_pkg::*;
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
   import db_host_control_pkg::*;
 #(
   /// bring-ups in a row, 1..15

@@ -8,7 +8,7 @@
 // Latency: 1 cycle. Throughput: a beat a cycle.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_cq
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN      = 1,    ///< functions, 1..17
   parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512

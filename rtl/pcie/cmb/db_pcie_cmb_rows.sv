@@ -6,7 +6,7 @@
 // Latency: 2 cycles from s_cut to m_row, 2 from a completion's last row to m_back. Throughput: a row a cycle. m_row is a
 // register.
 module db_pcie_cmb_rows
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 #(
   parameter int DATA_W = 256,  ///< bits of a row: 128, 256 or 512
   parameter int ADDR_W = 16,   ///< bits of an address of card memory

@@ -15,7 +15,7 @@
 // cycles with 256 or 512 bits and m_reg_ready high, every 3 with 128 bits.
 `include "db_pcie_types.svh"
 module db_pcie_bar
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),

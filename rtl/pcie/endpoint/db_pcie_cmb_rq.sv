@@ -11,7 +11,7 @@
 // beat has more than 12 dwords.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_rq
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN      = 1,    ///< functions, 1..17
   parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512

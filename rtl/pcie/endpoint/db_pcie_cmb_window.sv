@@ -7,7 +7,7 @@
 // function has no window (base_invalid). A window that is set holds for look-ups of later cycles.
 // Latency: 3 cycles. Throughput: a look-up a cycle.
 module db_pcie_cmb_window
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN      = 1,   ///< functions, 1..17
   parameter int REGION_LOG2 = 16,  ///< log2 of the bytes of a function's region, 12..30

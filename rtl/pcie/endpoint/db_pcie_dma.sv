@@ -13,7 +13,7 @@
 // and, at 512 bits, 1 or 2 of db_pcie_rq_straddle.
 `include "db_pcie_types.svh"
 module db_pcie_dma
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512

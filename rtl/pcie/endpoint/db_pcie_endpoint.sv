@@ -6,7 +6,7 @@
 // Latency and throughput: of db_pcie_bar and db_pcie_dma.
 `include "db_pcie_types.svh"
 module db_pcie_endpoint
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN       = 1,    ///< functions, 1..17
   parameter int DATA_W       = 256,  ///< bits of a beat and of a row: 128, 256, 512

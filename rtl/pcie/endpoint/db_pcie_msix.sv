@@ -18,7 +18,7 @@
 // Latency: 2 cycles from s_irq_valid to m_post_valid. Throughput: an interrupt every 2 cycles. Register accesses go
 // first: 2 cycles to s_reg_rvalid.
 module db_pcie_msix
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN  = 1,  ///< functions, 1..17
   parameter int NUM_VEC = 33, ///< vectors of the PF, 1..256

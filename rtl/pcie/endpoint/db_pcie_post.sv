@@ -9,7 +9,7 @@
 // With 512 bits the packets are those of db_pcie_rq_straddle: payload alone, descriptor in tuser.
 `include "db_pcie_types.svh"
 module db_pcie_post
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512

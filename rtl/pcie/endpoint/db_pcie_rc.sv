@@ -16,7 +16,7 @@
 // constant 1; at 512 bits tready falls while runs of completions of a few dwords queue (see db_pcie_rc_straddle).
 `include "db_pcie_types.svh"
 module db_pcie_rc
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int NUM_CLIENTS = 4,    ///< read clients, 1..8

@@ -14,7 +14,7 @@
 // Latency: 2 cycles from s_read to m_read; 2 cycles from s_done of the oldest tag to its first row on m_row.
 // Throughput: a chunk every other cycle in, one retired tag and one row a cycle out.
 module db_pcie_read
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*;
 #(
   parameter int NUM_FN      = 1,    ///< functions, 1..17
   parameter int DATA_W      = 256,  ///< bits of a row: 128, 256 or 512

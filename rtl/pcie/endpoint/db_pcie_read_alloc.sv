@@ -9,7 +9,7 @@
 // Latency: 1 cycle, and 2 for each tag that is passed over. Throughput: a chunk every other cycle, which is more than the
 // link takes.
 module db_pcie_read_alloc
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*;
 #(
   parameter int DATA_W      = 256,   ///< bits of a row: 128, 256 or 512
   parameter int TAG_BASE    = 0,     ///< first tag

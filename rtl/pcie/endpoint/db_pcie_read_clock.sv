@@ -9,7 +9,7 @@
 // rst must not be that of a controller: late completions come whether it was reset or not.
 // Latency: 1 cycle.
 module db_pcie_read_clock
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 #(
   parameter int EPOCH_LOG2 = 17  ///< log2 of microseconds, 0..59
 ) (

@@ -6,7 +6,7 @@
 // Latency: 1 cycle. Throughput: one request a cycle.
 `include "db_pcie_types.svh"
 module db_pcie_read_mux
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int NUM_CLIENTS = 4,    ///< read clients, 1..8

@@ -8,7 +8,7 @@
 //   make the tag rest again for a while, which costs nothing but that tag, and only while others rest.
 // Latency: none from tag to resting; a tag rests from the cycle after s_lost_valid on.
 module db_pcie_read_rest
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 #(
   parameter int NUM_TAGS = 32,  ///< a power of two
   localparam int TAG_W = $clog2(NUM_TAGS)

@@ -4,7 +4,7 @@
 //
 // Latency: none from s_done of the oldest tag to m_retire. Throughput: a tag a cycle.
 module db_pcie_read_retire
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 #(
   parameter int TAG_BASE = 0,   ///< first tag
   parameter int NUM_TAGS = 32,  ///< a power of two

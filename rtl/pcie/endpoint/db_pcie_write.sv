@@ -25,7 +25,7 @@
 // m_done follows the accepted last beat of a packet's last segment by one cycle; its err says that a row had err.
 `include "db_pcie_types.svh"
 module db_pcie_write
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512

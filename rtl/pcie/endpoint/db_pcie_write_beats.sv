@@ -6,7 +6,7 @@
 // Latency: 1 cycle from a TLP's last row, or from s_tlp. Throughput: a beat every cycle, across TLPs and packets.
 `include "db_pcie_types.svh"
 module db_pcie_write_beats
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int NUM_FN = 1,    ///< functions, 1..17
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512

@@ -3,7 +3,7 @@
 //
 // Latency: 1 cycle. Throughput: a TLP a cycle. Outputs are registers (db_skid).
 module db_pcie_write_place
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int USER_W = 8,    ///< bits of s_cut_user

@@ -4,7 +4,7 @@
 // Latency: 2 cycles. Throughput: a TLP a cycle, and a cycle more for each segment; both are hidden behind the beats of
 // other TLPs.
 module db_pcie_write_split
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*;
 #(
   parameter int USER_W = 8  ///< bits of s_seg_user
 ) (

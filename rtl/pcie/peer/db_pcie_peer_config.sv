@@ -6,7 +6,7 @@
 // capability at 40h. What it writes has no effect.
 // Latency: 1 cycle; accesses to BAR 0 pass straight through, their answers 1 cycle.
 module db_pcie_peer_config
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 (
   input  logic        clk,
   input  logic        rst,

@@ -8,7 +8,7 @@
 // Latency and throughput: of db_pcie_root_req, db_pcie_root_rx, db_pcie_root_tx, db_pcie_root_credit.
 `include "db_pcie_types.svh"
 module db_pcie_root
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int         DATA_W      = 128,    ///< bits of a beat and of a row: 128, 256 or 512
   parameter int         WINDOW_LOG2 = 26,     ///< log2 of the window's bytes, at least 15

@@ -6,7 +6,7 @@
 // Latency: 1 cycle. Throughput: a beat every cycle but for those rows, none lost between packets.
 `include "db_pcie_types.svh"
 module db_pcie_root_beats
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W = 128,   ///< bits of a beat and a row: 128, 256 or 512
   parameter bit SIDE   = 1'b0,  ///< 512 bits: the header stands beside the payload (cc_side_t)

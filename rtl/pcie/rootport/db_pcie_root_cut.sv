@@ -4,7 +4,7 @@
 // A bad request becomes one completion. m_cut's data is not a register but comes from few gates.
 // Latency: 2 cycles from s_req to m_cut. Throughput: a completion a cycle.
 module db_pcie_root_cut
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*;
 #(
   parameter int DATA_W      = 128,  ///< bits of a row: 128, 256 or 512
   parameter int WINDOW_LOG2 = 26,   ///< log2 of the window's bytes

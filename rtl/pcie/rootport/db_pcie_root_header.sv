@@ -5,7 +5,7 @@
 // A request that is bad has an unsuccessful completion, with the copy of the request that PG213 wants behind it.
 // Latency: a request is there 3 cycles after s_req; it is wanted 9 cycles after. m_* are combinational.
 module db_pcie_root_header
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int STEPS = 16  ///< rows under way at most; so at most STEPS + 1 completions are
 ) (

@@ -11,7 +11,7 @@
 // Latency: 1 cycle to RQ, 2 from RC to m_answer. Throughput: a poke every 2 cycles, at 128 bits every 3.
 `include "db_pcie_types.svh"
 module db_pcie_root_req
-  import db_pcie_pkg::*, db_pcie_straddle_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_straddle_pkg::*;
 #(
   parameter int DATA_W     = 128,  ///< bits of a beat: 128, 256 or 512
   parameter int TIMEOUT_MS = 50,   ///< wait for an answer, 1..255 milliseconds

@@ -5,7 +5,7 @@
 // Latency: 1 cycle from s_cut to m_row, ROW_LATENCY + 1 from m_row to m_back. Throughput: a row a cycle. m_row comes from
 // registers through one gate.
 module db_pcie_root_rows
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W      = 128,  ///< bits of a row: 128, 256 or 512
   parameter int WINDOW_LOG2 = 26,   ///< log2 of the window's bytes

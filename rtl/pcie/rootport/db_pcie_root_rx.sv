@@ -12,7 +12,7 @@
 // stall rose up to 3 row writes follow, the one of that cycle included; after req_room fell up to 2 requests.
 `include "db_pcie_types.svh"
 module db_pcie_root_rx
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int         DATA_W      = 128,    ///< bits of a beat and of a row: 128, 256 or 512
   parameter int         WINDOW_LOG2 = 26,     ///< log2 of the window's bytes

@@ -6,7 +6,7 @@
 // one step more, as db_pcie_root_beats makes no beat of its first row.
 // Latency: 1 cycle. Throughput: a step a cycle.
 module db_pcie_root_steps
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W  = 128,    ///< bits of a row: 128, 256 or 512
   parameter int ADDR_W  = 26,     ///< bits of an address

@@ -10,7 +10,7 @@
 // if it does not begin with a row.
 `include "db_pcie_types.svh"
 module db_pcie_root_tx
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W      = 128,  ///< bits of a beat and a row: 128, 256 or 512
   parameter int WINDOW_LOG2 = 26,   ///< log2 of the window's bytes

@@ -17,7 +17,7 @@
 // Latency: about a thousand cycles a simple command; Identify some 5500. Throughput: one command at a time, 15 more wait
 // in the ring without holding up I/O.
 module db_ssd_admin
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
   parameter int NUM_FN    = 1,         ///< functions, 1..17
   parameter int DATA_W    = 256,       ///< bits of a row of host memory that was read: 128, 256, 512

@@ -13,7 +13,7 @@
 // Latency: an entry 18 cycles, of an I/O command 9; host writes 7 cycles for 4 dwords of RAM, 2 for zeros. It goes before the processor at
 // the RAM. rst (of the data path) forgets what was in process.
 module db_ssd_admin_copy
-  import db_mem_pkg::*, db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
 #(
   parameter int NUM_FN = 1,          ///< functions, 1..17
   parameter int NUM_CMDS = 256,      ///< command slots, 2..256

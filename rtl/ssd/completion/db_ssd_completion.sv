@@ -9,7 +9,7 @@
 //
 // Latency: completion to entry 3 cycles, entry to MSI-X message 3 where nothing is coalesced.
 module db_ssd_completion
-  import db_pcie_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_stat_pkg::*;
+  import db_pcie_block_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int NUM_FN   = 1,    ///< functions, 1..17
   parameter int NUM_QP   = 32,   ///< I/O queue pairs, 1..254

@@ -8,7 +8,7 @@
 // Latency: none (combinational; the register behind it is db_pcie_post's, whose ready is one too). Throughput: one a
 // cycle.
 module db_ssd_post_arb
-  import db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_ssd_pkg::*;
 (
   input  logic      clk,
   input  logic      rst,

@@ -11,7 +11,7 @@
 // Errors of doorbells come back here from both kinds of queues and leave as one; of two at once the submission queue's.
 // Latency: 1 cycle to the owner; an answer passes with 1 cycle. One access at a time, as db_pcie_bar sends them.
 module db_ssd_bar
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_FN = 1,   ///< functions, 1..17
   parameter int NUM_QP = 32   ///< I/O queue pairs of all, 1..254

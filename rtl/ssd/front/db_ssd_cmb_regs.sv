@@ -7,7 +7,7 @@
 // written since the last reset is a bit each.
 // Latency: that of db_ssd_regs: a read is answered 2 cycles after it was taken. One access at a time.
 module db_ssd_cmb_regs
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_nvme_cmb_regs_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_nvme_cmb_regs_pkg::*;
 #(
   parameter int NUM_FN   = 1,  ///< functions, 1..17
   parameter int CMB_LOG2 = 16  ///< log2 of the bytes of a function's region, 12..30

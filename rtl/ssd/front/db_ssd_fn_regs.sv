@@ -2,7 +2,7 @@
 // Controller registers of all functions: those of the PF (db_ssd_regs), which answers for what is constant everywhere, and
 // those of VFs in RAM (db_ssd_vf_regs). Both see every access; who has nothing there answers zeros. Latency: that of db_ssd_regs.
 module db_ssd_fn_regs
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_FN   = 1,  ///< functions, 1..17
   parameter int CMB_LOG2 = 0   ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none

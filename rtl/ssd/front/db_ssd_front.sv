@@ -15,7 +15,7 @@
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
 module db_ssd_front
-  import db_mem_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17

@@ -11,7 +11,7 @@
 // Latency: a read is answered 2 cycles after it was taken; ready again 3 cycles after, 6 behind a subsystem reset. One
 // access at a time.
 module db_ssd_regs
-  import db_pcie_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_ssd_pkg::*;
 #(
   parameter bit CONSTANTS = 1'b0  ///< other functions may read constants
 ) (

@@ -9,7 +9,7 @@
 // Latency: as db_ssd_regs: a read is answered 2 cycles after it was taken; ready again 3 cycles after, 7 cycles later for
 // each VF that is cleared. The firmware's look is answered a cycle later, 2 beside an access.
 module db_ssd_vf_regs
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int NUM_VF = 1  ///< 1..16
 ) (

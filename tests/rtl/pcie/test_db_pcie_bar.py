@@ -16,7 +16,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from structs import layout
 
-ACCESS = layout("db_pcie_pkg", "reg_access_t")
+ACCESS = layout("db_pcie_block_pkg", "reg_access_t")
 BASE = 0x7_FE00_0000
 BAR_BYTES = 1 << 14
 MEM_RD, MEM_WR, IO_RD, IO_WR, FETCH_ADD, MEM_RD_LK, MSG, MSG_VD = 0, 1, 2, 3, 4, 7, 12, 13

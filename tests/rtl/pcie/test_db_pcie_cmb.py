@@ -24,7 +24,8 @@ from structs import layout
 FNS, LOG2 = int(os.environ.get("FNS", "3")), int(os.environ.get("LOG2", "14"))
 SIZE, HALF, PAGE = 1 << LOG2, 1 << (LOG2 - 1), 4096
 BAR4, BASE4 = 4, 0x5A_0000_0000
-DESC, WINDOW, SEQ = (layout("db_pcie_pkg", n) for n in ("rq_desc_t", "cmb_window_t", "rq_seq_t"))
+DESC, SEQ = layout("db_pcie_pkg", "rq_desc_t"), layout("db_pcie_pkg", "rq_seq_t")
+WINDOW = layout("db_pcie_block_pkg", "cmb_window_t")
 SIDE = layout("db_pcie_pkg", "rq_side_t")
 UR, POISON = 1, 1 << 14
 

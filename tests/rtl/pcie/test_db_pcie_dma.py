@@ -25,9 +25,9 @@ from test_db_pcie_write import Beat, Tlp, parse_rq, write_of
 
 SEGMENT = layout("db_mem_pkg", "segment_t")
 INFO = layout("db_mem_pkg", "row_info_t")
-POST_STRUCT = layout("db_pcie_pkg", "post_t")
+POST_STRUCT = layout("db_pcie_block_pkg", "post_t")
 SEQ = layout("db_pcie_pkg", "rq_seq_t")
-CONFIG = layout("db_pcie_pkg", "client_cfg_t")
+CONFIG = layout("db_pcie_block_pkg", "client_cfg_t")
 
 TAGS_LOG2 = (6, 3, 3, 3, 1)  # as db_ssd has them
 RING_DW_LOG2 = (13, 10, 9, 9, 6)

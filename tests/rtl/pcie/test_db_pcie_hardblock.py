@@ -22,8 +22,8 @@ from structs import constant, layout
 
 SEGMENT = layout("db_mem_pkg", "segment_t")
 INFO = layout("db_mem_pkg", "row_info_t")
-POST = layout("db_pcie_pkg", "post_t")
-MOST = constant("db_pcie_pkg", "POST_DWORDS")
+POST = layout("db_pcie_block_pkg", "post_t")
+MOST = constant("db_pcie_block_pkg", "POST_DWORDS")
 USER_W = 16
 CLIENTS = 2
 BAR_SIZE = 1 << 14

@@ -14,8 +14,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from structs import layout
 
-ACCESS = layout("db_pcie_pkg", "reg_access_t")
-POST = layout("db_pcie_pkg", "post_t")
+ACCESS = layout("db_pcie_block_pkg", "reg_access_t")
+POST = layout("db_pcie_block_pkg", "post_t")
 FN = 0  # one function: its number
 
 

@@ -21,8 +21,8 @@ from cocotb.utils import get_sim_time
 from functions import number
 from structs import layout
 
-ACCESS = layout("db_pcie_pkg", "reg_access_t")
-POST = layout("db_pcie_pkg", "post_t")
+ACCESS = layout("db_pcie_block_pkg", "reg_access_t")
+POST = layout("db_pcie_block_pkg", "post_t")
 NO_FUNCTION = (1, 2, 3, 21, 128, 255)  # numbers that no function has
 
 Message = tuple[int, int, int]  # number of the function that sends it, address, data

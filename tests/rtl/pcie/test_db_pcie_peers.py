@@ -32,7 +32,7 @@ EACH = 1 << 26
 BASE = 0x5A << 36
 IDS = [0x0200, 0x0300, 0x0310, 0x0301, 0x4200, 0x02FF, 0x0001, 0xFFFF][:N]
 UR, LATENCY, MPS = 1, 4, 256
-POKE = layout("db_pcie_pkg", "poke_t")
+POKE = layout("db_pcie_block_pkg", "poke_t")
 
 
 @dataclass

@@ -18,8 +18,8 @@ from pcie_stream import PcieStream
 from structs import constant, layout
 from test_db_pcie_write import RqMonitor
 
-POST = layout("db_pcie_pkg", "post_t")
-MOST = constant("db_pcie_pkg", "POST_DWORDS")
+POST = layout("db_pcie_block_pkg", "post_t")
+MOST = constant("db_pcie_block_pkg", "POST_DWORDS")
 NUM_FN = int(os.environ.get("NUM_FN", "1"))
 
 

@@ -16,8 +16,8 @@ from pcie_rc_model import Packet, RcBeat, RcModel, Read, Straddler, rc_beats, rc
 from pcie_stream import PcieStream
 from structs import layout
 
-CTX = layout("db_pcie_pkg", "read_ctx_t")
-DONE = layout("db_pcie_pkg", "read_done_t")
+CTX = layout("db_pcie_block_pkg", "read_ctx_t")
+DONE = layout("db_pcie_block_pkg", "read_done_t")
 CLIENTS = 3
 RING_W = 10
 LATENCY = 3  # cycles from s_rc to m_ring_* and m_done, if RC is not straddled

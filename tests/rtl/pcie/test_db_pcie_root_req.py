@@ -18,12 +18,12 @@ from pcie_rq_model import RqPort
 from pcie_stream import PcieStream
 from structs import enum, layout
 
-ACC, ANSWER, POKE = (layout("db_pcie_pkg", name) for name in ("acc_t", "acc_answer_t", "poke_t"))
+ACC, ANSWER, POKE = (layout("db_pcie_block_pkg", name) for name in ("acc_t", "acc_answer_t", "poke_t"))
 WIDTH = int(os.environ.get("DATA_W", "128"))
 BAR = 0x7_89AB_0000
 TICK = 40  # cycles of a millisecond
 TIMEOUT_MS = 6
-GOOD, REFUSED, RETRY, TIMEOUT = enum("db_pcie_pkg", "acc_status_e").values()
+GOOD, REFUSED, RETRY, TIMEOUT = enum("db_pcie_block_pkg", "acc_status_e").values()
 MISMATCH, WRONG_ADDRESS, INVALID = 4, 5, 6
 # what the completion says -> error code, completion status, what we make of it
 ENDS = {

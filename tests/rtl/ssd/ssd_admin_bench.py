@@ -107,7 +107,7 @@ class Bench:
         self.csts = Port(dut.csts, ssd("csts_t"))
         self.control = Port(dut.control, ssd("control_t"))
         self.completion = Port(dut.m_completion, ssd("completion_t"))
-        self.post = Port(dut.m_post, layout("db_pcie_pkg", "post_t"))
+        self.post = Port(dut.m_post, layout("db_pcie_block_pkg", "post_t"))
         self.read_request = Port(dut.m_read, layout("db_mem_pkg", "segment_t"))
         self.queue_ctx = Port(dut.m_queue_ctx, ssd("queue_ctx_t"))
         self.media_cmd = Port(dut.m_media, ssd("media_cmd_t"))

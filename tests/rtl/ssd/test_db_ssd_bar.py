@@ -17,7 +17,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from functions import number, place_of
 from structs import layout
 
-REG = layout("db_pcie_pkg", "reg_access_t")
+REG = layout("db_pcie_block_pkg", "reg_access_t")
 DOORBELL = layout("db_ssd_pkg", "doorbell_t")
 DOORBELL_ERR = layout("db_ssd_pkg", "doorbell_err_t")
 FN_QUEUES = layout("db_ssd_pkg", "fn_queues_t")

@@ -17,7 +17,7 @@ from functions import number
 from structs import layout
 from test_db_ssd_regs import ACQ, AQA, ASQ, CAP, CC, CC_MASK, CRTO, CSTS, INTMC, INTMS, NSSR, VS, WRITABLE, bytes_of
 
-REG = layout("db_pcie_pkg", "reg_access_t")
+REG = layout("db_pcie_block_pkg", "reg_access_t")
 HOST_REGS = layout("db_ssd_pkg", "host_regs_t")
 LOOK = layout("db_ssd_pkg", "vf_look_t")
 CSTS_BITS = layout("db_ssd_pkg", "csts_t")

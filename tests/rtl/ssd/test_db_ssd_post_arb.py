@@ -14,7 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
 SOURCES = ("cqe", "msix", "fw")
-POST = layout("db_pcie_pkg", "post_t")
+POST = layout("db_pcie_block_pkg", "post_t")
 CQE_POST = layout("db_ssd_pkg", "cqe_post_t")
 
 

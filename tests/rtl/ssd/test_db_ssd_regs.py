@@ -10,7 +10,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from structs import layout
 
-REG = layout("db_pcie_pkg", "reg_access_t")
+REG = layout("db_pcie_block_pkg", "reg_access_t")
 HOST_REGS = layout("db_ssd_pkg", "host_regs_t")
 CSTS_BITS = layout("db_ssd_pkg", "csts_t")
 

@@ -2,7 +2,7 @@
 // db_pcie_bar with flat CQ and CC, as cocotbext-pcie's sources and sinks want them.
 `include "db_pcie_types.svh"
 module pcie_bar_tb
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W = 256
 ) (

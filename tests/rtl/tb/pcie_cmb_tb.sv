@@ -3,7 +3,7 @@
 `include "db_axi_types.svh"
 `include "db_pcie_types.svh"
 module pcie_cmb_tb
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN   = 3,
   parameter int DATA_W   = 256,

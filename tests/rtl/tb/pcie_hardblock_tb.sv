@@ -3,7 +3,7 @@
 // the hard block wants them.
 `include "db_pcie_types.svh"
 module pcie_hardblock_tb
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
     parameter int DATA_W = 256,
     parameter int NUM_FN = 1,

@@ -2,7 +2,7 @@
 // db_pcie_peers at 512 bits with CQ and CC straddled: these two flat, as models of the hard block want them.
 `include "db_pcie_types.svh"
 module pcie_peers_tb
-  import db_pcie_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int NUM_PEERS  = 4,
   parameter int DATA_W     = 512,

@@ -3,7 +3,7 @@
 // Client 0: half the ring and tags of client 1.
 `include "db_pcie_types.svh"
 module pcie_read_tb
-  import db_mem_pkg::*, db_pcie_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*;
 #(
   parameter int DATA_W      = 256,
   parameter int NUM_TAGS    = 8,     ///< of client 0; client 1 has twice as many, from TAG_BASE1

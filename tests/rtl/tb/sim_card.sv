@@ -5,7 +5,7 @@
 // reads, of the host too. ssd_up shows what it was told: the SSDs that are there. ssd_dead: bit 0, a packet on CQ was
 // wrong; bit 1, a packet was marked as discontinued. Behavioural, not for synthesis.
 module sim_card
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
     parameter int DATA_W = 256,
     parameter int MEDIA_ADDR_W = 40,

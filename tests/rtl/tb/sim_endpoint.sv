@@ -13,7 +13,7 @@
 // All functions share these, but for what the function that is asked says of itself: in 0x00 of a VF {settings: enabled,
 // bus master, MSI-X enable, mask[19:16], its number[15:8]}, and the number of the last doorbell's function in 0x24[31:24].
 module sim_endpoint
-  import db_pcie_pkg::*, db_pcie_fn_pkg::*;
+  import db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*;
 #(
     parameter int DATA_W = 256,
     parameter int MEDIA_ADDR_W = 40,
