@@ -46,16 +46,16 @@ def main(
                 f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
             )
     every = [m for f in files if checks[str(f.relative_to(paths.ROOT))] for m in mutants_of(f)]
-    chosen = sorted(random.Random(seed).sample(every, min(count, len(every))), key=lambda m: (m.file, m.offset, m.new))
+    chosen = random.Random(seed).sample(every, min(count, len(every)))  # judged in this order: what is, is a fair sample
     if listing:
-        for m in chosen:
+        for m in sorted(chosen, key=lambda m: (m.file, m.offset, m.new)):
             print(m.name, *(" ".join(c.arguments) for c in checks[m.file]), sep="\n    ")
         return 0
     file = results or paths.OUT / "mutants.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     known = Results(file)
     _judge_all(chosen, checks, known, minutes, limit, nightly)
-    rows = [known.rows[m.name] for m in chosen if m.name in known.rows]
+    rows = sorted((known.rows[m.name] for m in chosen if m.name in known.rows), key=lambda r: str(r["name"]))
     counts = Counter(str(r["outcome"]) for r in rows)
     summary = {"mutants": len(every), "drawn": len(chosen), "judged": len(rows), **counts}
     if json is not None:

@@ -48,8 +48,9 @@ def _benches(module: str) -> list[str]:
     """Files with tests of this module: by its name, or by what else is behind it (test_db_x_functions.py)."""
     own = sorted((TESTS / "rtl").rglob(f"test_{module}.py"))
     file = find_module(module)
-    if not own and file is not None and file.parent.name == "common":
-        own = [TESTS / "rtl" / "common" / "test_common.py"]
+    if not own and file is not None:  # an operator's test is beside it
+        beside = TESTS / "rtl" / "common" if file.parent.name == "common" else file.parent
+        own = sorted(beside.glob(f"test_{file.parent.name}.py"))
     more = [f for f in sorted((TESTS / "rtl").rglob(f"test_{module}_*.py")) if find_module(f.stem[5:]) is None]
     return [str(f.relative_to(paths.ROOT)) for f in own + more]
 

@@ -82,12 +82,17 @@ def copy_of_repository() -> Iterator[Path]:
         yield copy
 
 
-def _pytest(copy: Path, check: Check, limit: float, nightly: bool = False) -> tuple[str, str]:
-    """passed, failed, timeout; and the first test that failed, or the end of the output."""
+def _pytest(
+    copy: Path, check: Check, limit: float, nightly: bool = False, cache: Path | None = None
+) -> tuple[str, str]:
+    """passed, failed, timeout; and the first test that failed, or the end of the output.
+
+    cache: where what is built is kept; one that is for mutants alone, if not said.
+    """
     env = {
         **os.environ,
         "PYTHONPATH": str(copy / "python"),
-        "DOORBELL_CACHE": str(paths.cache() / "mutate"),
+        "DOORBELL_CACHE": str(cache or paths.cache() / "mutate"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [
@@ -153,6 +158,6 @@ def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly
 
 
 def passes(copy: Path, check: Check, limit: float, nightly: bool = False) -> str:
-    """Without a mutant: "" if it passes, else why not."""
-    how, what = _pytest(copy, check, limit, nightly)
+    """Without a mutant: "" if it passes, else why not. What `./doorbell test` has run is not run again."""
+    how, what = _pytest(copy, check, limit, nightly, paths.cache())
     return "" if how == "passed" else f"{how}: {what}"

@@ -450,12 +450,12 @@ def start_builder(counter: Path, seconds: float) -> subprocess.Popen[str]:
 
 def test_builders_at_once_and_killed(cache: Path, tmp_path: Path) -> None:
     counter = tmp_path / "runs"
-    killed = start_builder(counter, 1.0)
-    wait_for(counter.exists)
+    killed = start_builder(counter, 4)  # its sleep has the lock to the end
+    wait_for(lambda: counter.exists() and bool(counter.read_text()))
     killed.kill()
-    killed.communicate(timeout=20)
+    killed.communicate(timeout=60)
     both = [start_builder(counter, 0.3) for _ in range(2)]
-    results = {p.communicate(timeout=20)[0].strip() for p in both}
+    results = {p.communicate(timeout=60)[0].strip() for p in both}
     assert len(results) == 1 and (Path(results.pop()) / "whole").exists()
     assert counter.read_text() == "xx"  # the killed one, and one of the two
 

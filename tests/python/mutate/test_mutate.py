@@ -11,7 +11,7 @@ from doorbell import paths
 from doorbell.build import find_module
 from doorbell.errors import UserError
 from doorbell.mutate import Check, Mutant, checks_of, mutants_of
-from doorbell.mutate.running import Results, Verdict, judge
+from doorbell.mutate.running import Results, Verdict, judge, passes
 
 MODULE = """module db_sample #(
   parameter int WIDTH = 8
@@ -81,6 +81,7 @@ def test_the_nearest_tests_come_first() -> None:
     assert [c.far for c in checks] == sorted(c.far for c in checks)
     assert checks_of("db_ssd_bar")[0].arguments == ("tests/rtl/ssd/test_db_ssd_bar.py",)
     assert all((paths.ROOT / c.arguments[0]).exists() for c in checks)
+    assert checks_of("db_csd_op_xor") == [Check(("rtl/compute/ops/xor/test_xor.py",), 0)]
     assert find_module("db_fifo")
 
 
@@ -105,6 +106,17 @@ def test_a_mutant_is_judged_and_taken_back(new: str, outcome: str, tmp_path: Pat
     assert verdict.outcome == outcome
     assert ("no end" in verdict.by) == (new == "<<")
     assert (copy / "x.sv").read_text() == "a & b\n"
+
+
+def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_own(tmp_path: Path) -> None:
+    copy = copy_with_a_test(tmp_path)
+    (copy / "test_cache.py").write_text(
+        "import os\n"
+        f"def test_usual():\n    assert os.environ['DOORBELL_CACHE'] == {str(paths.cache())!r}\n"
+    )
+    check = Check(("test_cache.py",), 0)
+    assert passes(copy, check, 10) == ""
+    assert judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 10).outcome == "caught"
 
 
 def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:
