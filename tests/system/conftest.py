@@ -36,7 +36,8 @@ MEDIA = 64 << 20
 KEPT = None if copies.NONE else whole_tests.Kept()
 RUNS = pytest.StashKey[bool]()  # if it must run
 PASSES = pytest.StashKey[Path | None]()  # what to write if it passes
-SET_UP = {"csd_works", "make_drive_once"}  # what makes drives for more than one test: each has a copy of them
+SET_UP = {"csd_owners", "csd_works", "make_drive_once"}
+"""What makes drives for several tests: each test has a copy of them."""
 MADE: list[Driver] = []  # of drives_made, open
 
 
@@ -145,6 +146,15 @@ def make_drive_once() -> Iterator[MakeDrive]:
     """As make_drive, for drives that are set up once for all tests of a file: each test has a copy of them."""
     with drives_made() as make:
         yield make
+
+
+@pytest.fixture(scope=copies.scope("session"))
+def csd_owners() -> Iterator[list[Driver]]:
+    """db_csd with a PF and VFs that are up, each with a namespace: csd_functions.functions."""
+    from csd_functions import functions
+
+    with drives_made() as make:
+        yield functions(make)
 
 
 @pytest.fixture(scope=copies.scope("session"))

@@ -26,8 +26,11 @@ from doorbell.errors import UserError
 KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
 
-KEEP_BYTES = 1 << 30
-"""So much of cached results is kept; of more, what was not used for the longest time leaves."""
+KEEP_BYTES = 2 << 30
+"""So much of cached results is kept, twice what all tests make; of more, what was not used for longest leaves."""
+
+SMALL_BYTES = 1 << 16
+"""A smaller result leaves by its age alone: that a test has passed takes no room, and minutes to find out again."""
 
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
@@ -121,9 +124,10 @@ def touch(folder: Path) -> bool:
         return False
 
 
-def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
+def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES, small: int = SMALL_BYTES) -> None:
     """Remove results that have not been used for so many days; then the longest unused until `most` bytes are left.
 
+    small: those of fewer bytes stay meanwhile.
     What was used within the last hour stays: somebody may be about to open it. So do the lock and the unfinished
     folder of something that is being built; those that a killed process left go.
     """
@@ -137,7 +141,7 @@ def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES) -> None:
                 found.append((entry.stat().st_mtime, size(entry), entry))
     left = sum(bytes_ for _, bytes_, _ in found)
     for used, bytes_, entry in sorted(found):
-        if used >= now - days * 86400 and (left <= most or used >= now - 3600):
+        if used >= now - days * 86400 and (left <= most or used >= now - 3600 or bytes_ < small):
             continue
         with contextlib.suppress(OSError):
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

@@ -33,6 +33,8 @@ from doorbell.soak.run import SHARED, player_of
 from doorbell.soak.steps import RESETS, Script, Step
 
 TOP, SEED = "db_csd", 1
+OPTIONS: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
+"""Half the width is twice the inputs, and it is the simulator of db_csd's tests: none is built for this alone."""
 INPUTS_A_DRIVE = 150
 """Before the next power-on, which takes as long as some hundred of them: a failure's script can still be shrunk."""
 STEPS = 120
@@ -85,7 +87,7 @@ class Drive:
 
     def __init__(self) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="doorbell-fuzz-", dir=SHARED if SHARED.is_dir() else None)
-        options = {"coverage": True} if guided() else {}
+        options = OPTIONS | ({"coverage": True} if guided() else {})
         player = player_of(TOP, Path(self.folder.name), options, SEED)
         assert isinstance(player, Player)
         self.player, self.done, self.inputs = player, list[Step](), 0
@@ -148,7 +150,7 @@ class Target:
         try:
             self.drive.run(data)
         except Failure as e:
-            script = Script(TOP, SEED, self.drive.done, failure={"kind": e.kind, "text": str(e)})
+            script = Script(TOP, SEED, self.drive.done, OPTIONS, failure={"kind": e.kind, "text": str(e)})
             name = f"script-{hashlib.sha1(data).hexdigest()}.json"
             script.save(self.artifacts / name)
             raise RuntimeError(f"{e.kind}: {e} (./doorbell soak --replay {name} does all of it again)") from None

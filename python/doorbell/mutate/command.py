@@ -46,7 +46,7 @@ def main(
                 f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
             )
     every = [m for f in files if checks[str(f.relative_to(paths.ROOT))] for m in mutants_of(f)]
-    chosen = random.Random(seed).sample(every, min(count, len(every)))  # judged in this order: what is, is a fair sample
+    chosen = random.Random(seed).sample(every, min(count, len(every)))  # in this order: a fair sample at any time
     if listing:
         for m in sorted(chosen, key=lambda m: (m.file, m.offset, m.new)):
             print(m.name, *(" ".join(c.arguments) for c in checks[m.file]), sep="\n    ")

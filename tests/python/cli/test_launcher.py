@@ -475,8 +475,10 @@ def test_prune_by_size(cache: Path) -> None:
     for age, folder in enumerate(folders):
         os.utime(folder, (time.time() - 7200 * age,) * 2)
     cache_module.prune(cache / "build", most=2500)
+    assert all(f.exists() for f in folders), "what is small stays"
+    cache_module.prune(cache / "build", most=2500, small=0)
     assert [f.exists() for f in folders] == [True, True, False, False]
-    cache_module.prune(cache / "build", most=0)
+    cache_module.prune(cache / "build", most=0, small=0)
     assert [f.exists() for f in folders] == [True, False, False, False]
 
 

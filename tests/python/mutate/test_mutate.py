@@ -111,8 +111,7 @@ def test_a_mutant_is_judged_and_taken_back(new: str, outcome: str, tmp_path: Pat
 def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_own(tmp_path: Path) -> None:
     copy = copy_with_a_test(tmp_path)
     (copy / "test_cache.py").write_text(
-        "import os\n"
-        f"def test_usual():\n    assert os.environ['DOORBELL_CACHE'] == {str(paths.cache())!r}\n"
+        f"import os\ndef test_usual():\n    assert os.environ['DOORBELL_CACHE'] == {str(paths.cache())!r}\n"
     )
     check = Check(("test_cache.py",), 0)
     assert passes(copy, check, 10) == ""

@@ -9,7 +9,6 @@ import random
 
 import pytest
 from csd_drive import csd, ctr, get, put, xts
-from csd_functions import functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate
@@ -143,10 +142,10 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
         expect(near.run(drive, 0, 0, 1)[0], Status.INVALID_FIELD)
 
 
-def test_owners(make_drive: MakeDrive) -> None:
+def test_owners(csd_owners: list[Driver]) -> None:
     """The same slot and program of each function are its own; a reset takes both."""
     rng = random.Random(33)
-    drives = functions(make_drive)
+    drives = csd_owners
     keys = [(rng.randbytes(32), rng.randbytes(32)) for _ in drives]
     data = [rng.randbytes(16 * 512) for _ in drives]
     for fn, drive in enumerate(drives):

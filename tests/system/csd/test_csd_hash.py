@@ -8,7 +8,7 @@ import random
 
 import pytest
 from csd_drive import PARAMS, csd, get, put
-from csd_functions import NUM_FN, functions
+from csd_functions import NUM_FN
 from doorbell.compute import near
 from doorbell.compute.near import Hash, Hashed, HashStep, message_phase
 from doorbell.nvme.commands import expect
@@ -80,10 +80,10 @@ def test_reads_do_not_wait_for_a_digest(make_drive: MakeDrive) -> None:
     assert near.digest(drive, 0, 0, 1000, message=2) == sha256(data[:1000])  # when a core is free
 
 
-def test_messages_of_owners(make_drive: MakeDrive) -> None:
+def test_messages_of_owners(csd_owners: list[Driver]) -> None:
     """The same program and message of each function: none has anything of another's, or of who was there before."""
     rng = random.Random(22)
-    drives = functions(make_drive)
+    drives = csd_owners
     data = [filled(rng, drive, nsid=fn + 1) for fn, drive in enumerate(drives)]
     for drive in drives:
         near.load(drive, 0, Hash().program())

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from csd_drive import PARAMS, csd, get, put
-from csd_functions import NUM_FN, functions
+from csd_functions import NUM_FN
 from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Predicate
@@ -241,10 +241,10 @@ def test_faults(make_drive: MakeDrive) -> None:
     check(*near.run(drive, 0, 16, 8), program.result(data[8192:12288]))
 
 
-def test_owners(make_drive: MakeDrive) -> None:
+def test_owners(csd_owners: list[Driver]) -> None:
     """Each function's programs are its own, and none sees another's data or results."""
     rng = random.Random(9)
-    drives = functions(make_drive)
+    drives = csd_owners
     programs = [Grep((b"ab",), where=True), Aggregate(ColumnType.U16, 5, 1), Grep((b"A", b"b."), without=True)]
     data = [text(rng, drive, nsid=fn + 1, size=BLOCKS * 512) for fn, drive in enumerate(drives)]
     for fn in (0, 2):
@@ -272,10 +272,10 @@ def test_owners(make_drive: MakeDrive) -> None:
     check(*near.run(drives[0], 1, 0, 8, nsid=1), programs[0].result(data[0][:4096]))
 
 
-def test_a_neighbour_that_exchanges_programs(make_drive: MakeDrive) -> None:
+def test_a_neighbour_that_exchanges_programs(csd_owners: list[Driver]) -> None:
     """Each of its commands is the smallest there is, and has another program than the one before: who reads beside it
     keeps most of what he has beside one that reads."""
-    _, noisy, quiet = functions(make_drive)
+    _, noisy, quiet = csd_owners
     for number in range(4):
         near.load(noisy, number, Grep((b"a%d" % number,)).program())
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import copies
 import pytest
 from csd_drive import NUM_NS, csd, put
 from csd_functions import functions
@@ -43,9 +44,10 @@ def bitstream(operator: int, slot: int, seed: int = 1) -> bytes:
     return slots.bitstream(operator, slot, random.Random(seed).randbytes(WORDS))
 
 
-def up(make_drive: MakeDrive) -> tuple[list[Driver], list[bytes]]:
+@pytest.fixture(scope=copies.scope("module"))
+def up(make_drive_once: MakeDrive) -> tuple[list[Driver], list[bytes]]:
     """PF and VF with text on their namespaces and all programs loaded, each under its operator's number."""
-    drives = functions(make_drive, NUM_FN, PARAMS)
+    drives = functions(make_drive_once, NUM_FN, PARAMS)
     rng, data = random.Random(4), []
     for fn, drive in enumerate(drives):
         data.append(random_text(rng, BLOCKS * 512))
@@ -71,9 +73,9 @@ def expect_one(command: Command, operator: int, got: bytes, data: bytes) -> None
         assert command.dw0 == 0 and command.dnr == 0
 
 
-def test_exchange(make_drive: MakeDrive) -> None:
+def test_exchange(up: tuple[list[Driver], list[bytes]]) -> None:
     """What is in no slot ends with a status of its own; a bitstream brings it; what is refused says why."""
-    (pf, vf), data = up(make_drive)
+    (pf, vf), data = up
     assert slots.get(pf).operators == (GREP, 0, 0)
     for fn, drive in enumerate((pf, vf)):
         assert ask(drive, fn, GREP, data[fn]).status == Status.SUCCESS
@@ -121,9 +123,9 @@ def test_exchange(make_drive: MakeDrive) -> None:
     assert pf.sim.counters()["card.port_words"] == words
 
 
-def test_shares(make_drive: MakeDrive) -> None:
+def test_shares(up: tuple[list[Driver], list[bytes]]) -> None:
     """A function finds operators in its slots alone, from the next command on."""
-    (pf, vf), data = up(make_drive)
+    (pf, vf), data = up
     store(pf, 0, bitstream(GREP, 2))
     slots.exchange(pf, 2, 0)
     for mine, there in ((0b110, True), (0b010, False), (0b001, True), (0, False), (0b111, True)):
@@ -132,9 +134,9 @@ def test_shares(make_drive: MakeDrive) -> None:
         assert ask(pf, 0, GREP, data[0]).status == Status.SUCCESS
 
 
-def test_exchange_under_load(make_drive: MakeDrive) -> None:
+def test_exchange_under_load(up: tuple[list[Driver], list[bytes]]) -> None:
     """Each command has its result or is told to come again, while operators come and go under them."""
-    (pf, vf), data = up(make_drive)
+    (pf, vf), data = up
     rng = random.Random(6)
     under_way: list[tuple[Driver, int, int, Command]] = []
     done = {Status.SUCCESS: 0, NOT_LOADED: 0}
@@ -173,10 +175,10 @@ def until(what: Callable[[], bool], turns: int = 200) -> int:
     raise AssertionError("it never comes")
 
 
-def test_library(make_drive: MakeDrive) -> None:
+def test_library(up: tuple[list[Driver], list[bytes]]) -> None:
     """What is missed comes out of the library: into an empty slot, then in place of what was used least recently, and
     not before that has had its time."""
-    (pf, vf), data = up(make_drive)
+    (pf, vf), data = up
     for operator in PROGRAMS:
         for slot in (1, 2):
             store(pf, slots.place(operator, slot, STRIDE), bitstream(operator, slot))
@@ -228,9 +230,9 @@ def test_library(make_drive: MakeDrive) -> None:
     assert pf.sim.cycle - asked[-1] <= hold + 65536
 
 
-def test_reset_of_the_controller(make_drive: MakeDrive) -> None:
+def test_reset_of_the_controller(up: tuple[list[Driver], list[bytes]]) -> None:
     """An exchange that has begun goes on to its end, and what is in slots stays."""
-    (pf, _vf), data = up(make_drive)
+    (pf, _vf), data = up
     words = bytes(16384)
     store(pf, 0, slots.bitstream(AGGREGATE, 1, words))
     pf.submit(0, VendorOpc.SLOTS, ring=True, cdw10=1 | 1 << 8)
