@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
 
 import cocotb
+import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from doorbell.compute.slots import place
 from doorbell.nvme.vendor import NearOperator, SlotError
 from streams import start
 
-SLOTS, EXCHANGEABLE, ADDR_W = 3, 0b110, 24
+SLOTS, ADDR_W = 3, 24
+EXCHANGEABLE = int(os.environ.get("EXCHANGEABLE", "0b110"), 2)
 AT, STRIDE_LOG2, TICK = 0x4000, 12, 4096
 KINDS = [int(o) for o in (NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER, NearOperator.CSV)]
 
@@ -115,7 +118,9 @@ async def what_is_refused(dut: Any) -> None:
     b.broken = {AT + place(KINDS[1], slot, 1 << STRIDE_LOG2) for slot in (1, 2)}
     await b.library(hold=0)
     b.miss = {KINDS[1], KINDS[2]}
-    await b.run(2000)
+    for _ in range(2000):
+        await b.step()
+        assert SlotError(int(dut.m_error.value)) == SlotError.OK, "the firmware asked for none"
     tried = [a for _, _, a in b.log if a in b.broken]
     assert len(tried) == 1 and KINDS[2] in b.operators
     b.broken.clear()
@@ -187,6 +192,20 @@ async def ages_end_at_their_most(dut: Any) -> None:
         await b.run(TICK)
 
 
+@cocotb.test(skip=EXCHANGEABLE != 0b111)
+async def every_slot(dut: Any) -> None:
+    """None stays empty, the first one neither; then what is used least recently is exchanged."""
+    b = await begin(dut, 7)
+    b.operators, b.used = [0] * SLOTS, [2, 1, 0]
+    await b.library(hold=0)
+    b.miss = set(KINDS)
+    await b.run(1000)
+    while b.left:
+        await b.step()
+    assert 0 not in b.operators and {slot for _, slot, _ in b.log[:SLOTS]} == {0, 1, 2}
+    assert {slot for _, slot, _ in b.log[SLOTS:]} == {2}, "the one that was used least recently"
+
+
 @cocotb.test()
 async def without_a_library(dut: Any) -> None:
     b = await begin(dut, 4)
@@ -195,8 +214,10 @@ async def without_a_library(dut: Any) -> None:
     assert b.log == []
 
 
-def test_policy() -> None:
+@pytest.mark.parametrize(("exchangeable", "testcase"), [("110", None), ("111", "every_slot")])
+def test_policy(exchangeable: str, testcase: str | None) -> None:
     bench.run(
         __file__, "db_csd_near_policy",
-        {"SLOTS": SLOTS, "EXCHANGEABLE": f"{SLOTS}'b{EXCHANGEABLE:b}", "ADDR_W": ADDR_W},
+        {"SLOTS": SLOTS, "EXCHANGEABLE": f"{SLOTS}'b{exchangeable}", "ADDR_W": ADDR_W},
+        env={"EXCHANGEABLE": exchangeable}, testcase=testcase,
     )  # fmt: skip
