@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def main(
     file = results or paths.OUT / "mutants.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     known = Results(file)
-    _judge_all(chosen, checks, known, minutes, limit, nightly)
+    _judge_all(chosen, checks, known, minutes, limit, far, nightly)
     rows = sorted((known.rows[m.name] for m in chosen if m.name in known.rows), key=lambda r: str(r["name"]))
     counts = Counter(str(r["outcome"]) for r in rows)
     summary = {"mutants": len(every), "drawn": len(chosen), "judged": len(rows), **counts}
@@ -72,10 +73,16 @@ def main(
 
 
 def _judge_all(
-    chosen: list[Mutant], checks: dict[str, list[Check]], known: Results, minutes: float, limit: float, nightly: bool
+    chosen: list[Mutant],
+    checks: dict[str, list[Check]],
+    known: Results,
+    minutes: float,
+    limit: float,
+    far: int,
+    nightly: bool,
 ) -> None:
     end = time.monotonic() + minutes * 60 if minutes else float("inf")
-    todo = [m for m in chosen if m.name not in known.rows]
+    todo = [m for m in chosen if not known.says(m, far, nightly)]
     if not todo:
         return
     sound: set[Check] = set()
@@ -88,7 +95,8 @@ def _judge_all(
                 sound.add(check)
             if time.monotonic() > end:
                 break
-            known.add(judge(copy, mutant, checks[mutant.file], limit, nightly))
+            verdict = judge(copy, mutant, checks[mutant.file], limit, nightly)
+            known.add(replace(verdict, far=far, nightly=nightly))
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

@@ -29,12 +29,17 @@ OUTCOMES = ("caught", "survived", "invalid", "unbuilt")
 
 @dataclass(frozen=True)
 class Verdict:
-    """outcome: caught (by the test `by`, or by a time limit), survived all its checks, or invalid: no tool takes it."""
+    """outcome: caught (by the test `by`, or by a time limit), survived all its checks, or invalid: no tool takes it.
+
+    far, nightly: which checks these were, of those that there are.
+    """
 
     mutant: Mutant
     outcome: str
     by: str
     seconds: float
+    far: int = 0
+    nightly: bool = False
 
     def row(self) -> dict[str, object]:
         return {
@@ -43,6 +48,8 @@ class Verdict:
             "outcome": self.outcome,
             "by": self.by,
             "seconds": round(self.seconds, 1),
+            "far": self.far,
+            "nightly": self.nightly,
         }
 
 
@@ -61,6 +68,13 @@ class Results:
                     if number == len(file.read_text().splitlines()):
                         continue  # cut off when it was written
                     raise UserError(f"{file}:{number}: this is no result of a mutant: name another file") from e
+
+    def says(self, mutant: Mutant, far: int, nightly: bool) -> bool:
+        """True if it is judged: what survived fewer tests than these is not."""
+        row = self.rows.get(mutant.name)
+        if row is None or row["outcome"] != "survived":
+            return row is not None
+        return int(str(row.get("far", 0))) >= far and bool(row.get("nightly")) >= nightly
 
     def add(self, verdict: Verdict) -> None:
         self.rows[verdict.mutant.name] = verdict.row()

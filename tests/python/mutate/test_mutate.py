@@ -127,6 +127,10 @@ def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path
     assert list(again.rows) == [first.name] and again.rows[first.name]["outcome"] == "caught"
     again.add(Verdict(second, "survived", "", 2))
     assert [json.loads(line)["line"] for line in file.read_text().splitlines()] == [1, 2]
+    assert again.says(first, 2, True), "who is caught is caught"
+    assert again.says(second, 0, False) and not again.says(second, 1, False) and not again.says(second, 0, True)
+    again.add(Verdict(second, "survived", "", 2, far=1, nightly=True))
+    assert Results(file).says(second, 1, True) and not Results(file).says(second, 2, False)
     file.write_text("no result\n" + file.read_text())
     with pytest.raises(UserError, match="no result of a mutant"):
         Results(file)
