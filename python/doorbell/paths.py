@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
@@ -35,6 +36,7 @@ def wave() -> Path:
     return file
 
 
+@functools.cache  # to look through all of sys.path for each file of a release took most of a release's time
 def package_dir(name: str) -> Path:
     """The folder of an installed Python package, found without importing it."""
     spec = find_spec(name)
