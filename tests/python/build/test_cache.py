@@ -49,7 +49,7 @@ def test_the_longest_unused_leaves_first(store: Path) -> None:
         (store / name).mkdir()
         (store / name / "data").write_bytes(bytes(1000))
         os.utime(store / name, (time.time() - days * 86400,) * 2)
-    prune(store, most=2000)
+    prune(store, most=2000, small=0)
     assert {e.name for e in store.iterdir()} == {"b", "c"}
     prune(store, days=1)
     assert {e.name for e in store.iterdir()} == {"c"}
