@@ -27,7 +27,7 @@ KEEP_DAYS = 14
 """A cached result that nobody asked for in so many days is removed."""
 
 KEEP_BYTES = 2 << 30
-"""So much of cached results is kept, twice what all tests make; of more, what was not used for longest leaves."""
+"""So much of cached results is kept, more than twice what all tests make; of more, the longest unused leaves."""
 
 SMALL_BYTES = 1 << 16
 """A smaller result leaves by its age alone: that a test has passed takes no room, and minutes to find out again."""

@@ -34,7 +34,7 @@ from doorbell.soak.steps import RESETS, Script, Step
 
 TOP, SEED = "db_csd", 1
 OPTIONS: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
-"""Half the width is twice the inputs, and it is the simulator of db_csd's tests: none is built for this alone."""
+"""Half the AES to simulate, and the simulator of db_csd's tests: none is built for this alone."""
 INPUTS_A_DRIVE = 150
 """Before the next power-on, which takes as long as some hundred of them: a failure's script can still be shrunk."""
 STEPS = 120

@@ -46,7 +46,8 @@ def main(
             raise UserError(
                 f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
             )
-    every = [m for f in files if checks[str(f.relative_to(paths.ROOT))] for m in mutants_of(f)]
+    of_all = [m for f in files for m in mutants_of(f)]
+    every = [m for m in of_all if checks[m.file]]
     chosen = random.Random(seed).sample(every, min(count, len(every)))  # in this order: a fair sample at any time
     if listing:
         for m in sorted(chosen, key=lambda m: (m.file, m.offset, m.new)):
@@ -58,7 +59,13 @@ def main(
     _judge_all(chosen, checks, known, minutes, limit, far, nightly)
     rows = sorted((known.rows[m.name] for m in chosen if m.name in known.rows), key=lambda r: str(r["name"]))
     counts = Counter(str(r["outcome"]) for r in rows)
-    summary = {"mutants": len(every), "drawn": len(chosen), "judged": len(rows), **counts}
+    summary = {
+        "mutants": len(every),
+        "left_out": len(of_all) - len(every),
+        "drawn": len(chosen),
+        "judged": len(rows),
+        **counts,
+    }
     if json is not None:
         write_json(json, {"seed": seed, "modules": names, **summary, "verdicts": rows})
     if not quiet:
@@ -68,6 +75,7 @@ def main(
                 print(f"survived: {r['name']}")
         valid = counts["caught"] + counts["survived"]
         left = f"; {len(chosen) - len(rows)} are left, the same command goes on" if len(rows) < len(chosen) else ""
+        print(f"drawn from {len(every)} mutants; no bench within --far {far} covers {len(of_all) - len(every)} more")
         print(f"{counts['caught']} of {valid} were caught{left}")
     return 0
 

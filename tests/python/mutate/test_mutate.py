@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 from pathlib import Path
 
 import pytest
 from doorbell import paths
 from doorbell.build import find_module
 from doorbell.errors import UserError
-from doorbell.mutate import Check, Mutant, checks_of, mutants_of
+from doorbell.mutate import Check, Mutant, checks_of, command, mutants_of
 from doorbell.mutate.running import Results, Verdict, judge, passes
 
 MODULE = """module db_sample #(
@@ -116,6 +118,29 @@ def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_o
     check = Check(("test_cache.py",), 0)
     assert passes(copy, check, 10) == ""
     assert judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 10).outcome == "caught"
+
+
+def test_they_are_judged_in_the_order_of_the_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what is judged when it stops is a fair sample. What no bench covers is counted, not drawn."""
+    judged: list[Mutant] = []
+
+    def judge_nothing(copy: Path, mutant: Mutant, *_: object) -> Verdict:
+        judged.append(mutant)
+        return Verdict(mutant, "caught", "", 0)
+
+    monkeypatch.setattr(command, "judge", judge_nothing)
+    monkeypatch.setattr(command, "passes", lambda *_: "")
+    monkeypatch.setattr(command, "copy_of_repository", lambda: contextlib.nullcontext(tmp_path))
+    said = tmp_path / "said.json"
+    names = ["db_fifo", "db_skid", "db_csd_bindings"]
+    command.main(names, count=30, seed=3, minutes=0, limit=1, far=1, nightly=False, results=tmp_path / "known.jsonl",
+                 listing=False, json=said)  # fmt: skip
+    every = [m for name in names[:2] if (file := find_module(name)) for m in mutants_of(file)]
+    assert judged == random.Random(3).sample(every, 30)
+    report = json.loads(said.read_text())
+    bare = find_module(names[2])
+    assert bare is not None and checks_of(bare.stem) == []
+    assert (report["mutants"], report["left_out"]) == (len(every), len(mutants_of(bare)))
 
 
 def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path) -> None:

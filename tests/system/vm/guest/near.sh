@@ -7,12 +7,11 @@ mkfs.ext4 -q -F "$drive"
 mount "$drive" /mnt
 mkdir /mnt/text
 for file in $(seq 4); do
-  seq -f "%.0f line $file of the text: $RANDOM" 1 $((1000 * file)) >"/mnt/text/$file"
+  seq -f "%.0f line $file of the text: $RANDOM" 1 $((3000 * file)) >"/mnt/text/$file"
   seq -f 'ERROR %.0f' 1 7 >>"/mnt/text/$file"
 done
 printf 'an error without a line end' >>/mnt/text/2
-head -c 1200000 /dev/urandom >/mnt/numbers  # more than a command looks at
-head -c 150000 /mnt/numbers >/mnt/few
+head -c 1200000 /dev/urandom >/mnt/numbers
 sync
 
 same() {  # the tool's options, and the drive is to do it
@@ -31,8 +30,8 @@ same 'no such line' 1 2
 echo "grep: fine"
 
 for type in u8 i16 u32 i64; do
-  dbsum --drive --type "$type" --record 12 --column 3 /mnt/few >/tmp/drive
-  dbsum --cpu --type "$type" --record 12 --column 3 /mnt/few >/tmp/cpu
+  dbsum --drive --type "$type" --record 12 --column 3 /mnt/numbers >/tmp/drive
+  dbsum --cpu --type "$type" --record 12 --column 3 /mnt/numbers >/tmp/cpu
   cmp /tmp/drive /tmp/cpu
 done
 want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '{n++; sum += $4} END {print "count=" n " sum=" sum}')
@@ -40,7 +39,7 @@ want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '{n++; sum += $4} END {print "cou
 echo "sum: fine"
 
 awk 'BEGIN {srand(7); print "name,price,note"
-  for (i = 0; i < 8000; i++) printf "n%d,%d.%02d,%s\n", i, rand() * 2000 - 1000, rand() * 100, i % 7 ? "" : "x"}' >/mnt/prices.csv
+  for (i = 0; i < 60000; i++) printf "n%d,%d.%02d,%s\n", i, rand() * 2000 - 1000, rand() * 100, i % 7 ? "" : "x"}' >/mnt/prices.csv
 sync
 want=$(awk -F, 'NR > 1 {n++; s += $2; if (n == 1 || $2 + 0 < a) a = $2 + 0; if (n == 1 || $2 + 0 > b) b = $2 + 0}
   END {printf "count=%d sum=%.2f min=%.2f max=%.2f", n, s, a, b}' /mnt/prices.csv)
@@ -50,14 +49,14 @@ got=$(dbsum --drive --csv --header 1 --field 2 /mnt/prices.csv)
 echo "csv: fine"
 
 filter=(dbfilter --record 12 --where 'u8@3>=200' --where 'u16@4<60000' --or --where 'i8@0==-1')
-"${filter[@]}" --drive /mnt/few >/tmp/drive
-"${filter[@]}" --cpu /mnt/few >/tmp/cpu
+"${filter[@]}" --drive /mnt/numbers >/tmp/drive
+"${filter[@]}" --cpu /mnt/numbers >/tmp/cpu
 cmp /tmp/drive /tmp/cpu
-want=$(od -An -v -t u1 -w12 /mnt/few | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {n++; sum += $8} END {print n, sum}')
-[[ "$("${filter[@]}" -c --drive /mnt/few) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
-[[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/few) == "count=${want% *} sum=${want#* } "* ]]
-"${filter[@]}" --columns 1:2,7:1 --drive /mnt/few >/tmp/drive
-od -An -v -t u1 -w12 /mnt/few | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {print $2, $3, $8}' >/tmp/want
+want=$(od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {n++; sum += $8} END {print n, sum}')
+[[ "$("${filter[@]}" -c --drive /mnt/numbers) $(($(stat -c %s /tmp/drive) / 12))" == "${want% *} ${want% *}" ]]
+[[ $(dbsum --drive --type u8 --column 7 "${filter[@]:1}" /mnt/numbers) == "count=${want% *} sum=${want#* } "* ]]
+"${filter[@]}" --columns 1:2,7:1 --drive /mnt/numbers >/tmp/drive
+od -An -v -t u1 -w12 /mnt/numbers | awk '($4 >= 200 && $5 + 256 * $6 < 60000) || $1 == 255 {print $2, $3, $8}' >/tmp/want
 od -An -v -t u1 -w3 /tmp/drive | awk '{print $1, $2, $3}' | cmp - /tmp/want
 echo "filter: fine"
 
@@ -65,15 +64,15 @@ cd /mnt
 sha256sum text/* numbers >/tmp/want
 dbhash --drive text/* numbers >/tmp/got
 cmp /tmp/want /tmp/got
-dbhash --drive -a crc32c few >/tmp/drive
-dbhash --cpu -a crc32c few >/tmp/cpu
+dbhash --drive -a crc32c numbers >/tmp/drive
+dbhash --cpu -a crc32c numbers >/tmp/cpu
 cmp /tmp/drive /tmp/cpu
 echo "hash: fine"
 
 head -c 64 /dev/urandom >/tmp/key  # two keys of 256 bits; the drive takes an IV behind them
 (cat /tmp/key; head -c 16 /dev/zero) >/tmp/words
 nvme admin-passthru /dev/nvme0 --opcode=0xc1 --cdw10=$((1 | 1 << 8 | 1 << 10)) --data-len=80 --input-file=/tmp/words --write
-head -c 262144 numbers >plain
+head -c 1048576 numbers >plain
 dbcrypt -e --cpu --key /tmp/key plain >secret
 sync
 dbcrypt -d --drive --slot 1 secret | cmp - plain
