@@ -67,6 +67,7 @@ def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
         assert xts(keys[:32], keys[32:], 0, lines[: 256 << 10]) in data, nsid
 
 
+@pytest.mark.nightly
 def test_tools(tmp_path: Path) -> None:
     """The tools in Linux on files of an ext4, by the drive: what grep, awk, sha256sum and the CPU say."""
     params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
