@@ -95,6 +95,7 @@ def _follow(command: list[str], found: Path, out: Path, shown: Callable[[int, fl
         "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
         "UBSAN_OPTIONS": "print_stacktrace=1:abort_on_error=1",
         "PYTHONPATH": str(paths.ROOT / "python"),
+        "TMPDIR": str(found.parent),  # libFuzzer ends without a word to the target, which could not tidy up
     }
     begun, executions, features, kept = time.monotonic(), 0, 0, 0
     said: deque[str] = deque(maxlen=400)

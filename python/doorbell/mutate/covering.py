@@ -44,15 +44,30 @@ def _around(module: str) -> Iterator[tuple[int, str]]:
         seen.update(now)
 
 
+@functools.cache
+def _simulated() -> dict[str, list[Path]]:
+    """For each module the files of tests that simulate it under another name, alone or in a top made for them."""
+    tops = {f.stem: set(re.findall(r"\bdb_\w+", f.read_text())) for f in (TESTS / "rtl").rglob("*.sv")}
+    found: dict[str, list[Path]] = {}
+    for file in sorted((TESTS / "rtl").rglob("test_*.py")):
+        names = set(re.findall(r'"(\w+)"', file.read_text()))
+        for name in names.union(*(tops[n] for n in names & tops.keys())):
+            found.setdefault(name, []).append(file)
+    return found
+
+
 def _benches(module: str) -> list[str]:
-    """Files with tests of this module: by its name, or by what else is behind it (test_db_x_functions.py)."""
+    """Files with tests of this module: by its name, by what else is behind it (test_db_x_functions.py), by what they
+    simulate."""
     own = sorted((TESTS / "rtl").rglob(f"test_{module}.py"))
     file = find_module(module)
     if not own and file is not None:  # an operator's test is beside it
         beside = TESTS / "rtl" / "common" if file.parent.name == "common" else file.parent
         own = sorted(beside.glob(f"test_{file.parent.name}.py"))
     more = [f for f in sorted((TESTS / "rtl").rglob(f"test_{module}_*.py")) if find_module(f.stem[5:]) is None]
-    return [str(f.relative_to(paths.ROOT)) for f in own + more]
+    named = own + more
+    named += [f for f in _simulated().get(module, []) if f not in named]
+    return [str(f.relative_to(paths.ROOT)) for f in named]
 
 
 def _proofs(module: str) -> list[tuple[str, ...]]:

@@ -11,6 +11,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def test_corpus_and_a_short_run(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert not found.why, found.why
     assert found.executions >= RUNS[name]
     assert found.kept > 10 or name == "rtl"
+
+
+def test_no_folder_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """libFuzzer ends the target's process, which could not tidy up itself."""
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    assert run(TARGETS["files"], runs=10, seed=1, out=tmp_path).executions >= 10
+    assert list(place.iterdir()) == []
 
 
 @pytest.mark.nightly

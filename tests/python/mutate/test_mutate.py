@@ -87,6 +87,13 @@ def test_the_nearest_tests_come_first() -> None:
     assert find_module("db_fifo")
 
 
+def test_a_bench_with_another_name_is_found_by_what_it_simulates() -> None:
+    """Alone, or in a top made for it."""
+    assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_prp") if c.far == 0]
+    assert ("tests/rtl/compute/test_csd_chain.py",) in [c.arguments for c in checks_of("db_csd_front") if c.far == 0]
+    assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_sgl_walk") if c.far == 1]
+
+
 def copy_with_a_test(folder: Path) -> Path:
     (folder / "python").mkdir()
     (folder / "x.sv").write_text("a & b\n")
