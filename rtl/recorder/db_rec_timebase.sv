@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycles to microseconds, and their power of two: latency by shifts and subtractions, no multiplier.
 //
-// bucket: 0 below 1 us, k from 2^(k-1) us on. Doubles CLK_MHZ until it is more than the value (k steps), then divides
-// on the way back (k steps). Latency: 2 k + 2 cycles, so 10 for 10 us. One value at a time; results stay.
+// bucket: 0 below 1 us, k from 2^(k-1) us on, modulo 32. Doubles CLK_MHZ until it is more than the value (k steps), then
+// divides on the way back (k steps). Latency: 2 k + 2 cycles, so 10 for 10 us. One value at a time; results stay.
 module db_rec_timebase #(
   parameter int unsigned CLK_MHZ = 250  // cycles in a microsecond, 1..1023
 ) (
