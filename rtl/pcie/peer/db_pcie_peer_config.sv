@@ -40,6 +40,7 @@ module db_pcie_peer_config
       12'h004:             rdata = 32'h0010_0006;  // capabilities; bus master, memory space
       12'h008:             rdata = 32'h0108_0200;
       12'h010:             rdata = sized_q ? 32'hffff_c004 : {bar_base[31:4], 4'h4};
+      12'h014:             rdata = bar_base[63:32];
       12'h034:             rdata = 32'(CAPABILITY);
       CAPABILITY:          rdata = 32'h0002_0010;
       CAPABILITY + 12'h4:  rdata = 32'h0000_0025;  // extended tags, 4096 bytes
