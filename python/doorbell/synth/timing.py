@@ -22,7 +22,7 @@ from doorbell.synth.yosys import RECIPE, TARGETS, run_yosys, yosys_version
 DEVICE = "LFE5UM5G-85F"
 
 ALONE = ["--85k", "--speed", "8", "--package", "CABGA381", "--out-of-context", "--freq", "250", "--seed", "1"]
-WHOLE = ["--um5g-85k", "--speed", "8", "--package", "CABGA381", "--router", "router2", "--freq", "100", "--seed", "1"]
+WHOLE = ["--um5g-85k", "--speed", "8", "--package", "CABGA381", "--router", "router1", "--freq", "100", "--seed", "1"]
 LOG = "nextpnr.log"
 FILES = ["--json", "unit.json", "--report", "report.json", "--timing-allow-fail", "--quiet", "--log", LOG]
 

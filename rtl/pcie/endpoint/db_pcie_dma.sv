@@ -40,7 +40,7 @@ module db_pcie_dma
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]                               cfg_mps,
   input  logic [2:0]                               cfg_mrrs,
-  /// no read request is sent from now on; when the last outstanding one has ended, RQ takes no packet any more
+  /// no read request is sent from the next cycle on; when the last outstanding one has ended, RQ takes no packet any more
   input  logic                                     stop,
   /// the function must not be a bus master now: nothing new is sent, but for the read request on its way to RQ
   input  logic                                     hold,
@@ -161,6 +161,14 @@ module db_pcie_dma
   read_ctx_t                   ctx;
   rest_now_t                   now;
 
+  // No read request is given to RQ any more: a cycle after stop and hold, so that the choice between clients waits for
+  // neither the hard block's wires nor a register far away.
+  logic stopped_q, still_q;
+  always_ff @(posedge clk) begin
+    stopped_q <= stop;
+    still_q   <= stop || hold;
+  end
+
   for (genvar i = 0; i < NUM_CLIENTS; i++) begin : g_client
     localparam int USER_W = CLIENTS[i].has_user ? READ_USER_W : 1;
     logic [N-1:0]      we;
@@ -173,7 +181,7 @@ module db_pcie_dma
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W), .OWNED(OWNED[i])
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .silent, .stop(stop || hold), .idle(client_idle[i]), .waiting(client_waiting[i]),
+      .clk, .rst, .cfg_mrrs, .silent, .stop(still_q), .idle(client_idle[i]), .waiting(client_waiting[i]),
       .fence, .fenced(client_fenced[i]), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .s_read_owner(s_read_owner[i]), .m_owner(m_read_owner[i]), .s_owner_void(s_read_void[i]),
@@ -286,7 +294,7 @@ module db_pcie_dma
   logic reads_ended;
   assign reads_ended = client_idle == '1;
   db_pcie_quiet #(.PEERS(PEERS)) i_quiet (
-    .clk, .rst, .stop, .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
+    .clk, .rst, .stop(stop && stopped_q), .hold, .reads_ended, .rq_idle, .landed, .hold_reads, .hold_writes, .quiet
   );
 
   assign idle = reads_ended && client_waiting == '0 && write_idle && rq_idle && source_valid[SOURCES-1:0] == '0 &&

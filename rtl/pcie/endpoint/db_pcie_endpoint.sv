@@ -33,7 +33,7 @@ module db_pcie_endpoint
   /// 0: 128 bytes ... 5: 4096
   input  logic [2:0]                               cfg_mps,
   input  logic [2:0]                               cfg_mrrs,
-  /// go to rest: no read request is sent from now on, and when the last one has ended nothing at all
+  /// go to rest: no read request is sent from the next cycle on, and when the last one has ended nothing at all
   input  logic                                     stop,
   /// not a bus master now: nothing new is sent, but for the read request on its way to RQ
   input  logic                                     hold,

@@ -40,7 +40,7 @@ module db_ssd_media_cmd
   logic [RANGE_W-1:0] range_q;                 // of the row
   logic [31:0]        nlb;
   logic [63:0]        slba;
-  logic               in_range_q, empty_q, bad_q;
+  logic               outside_q, empty_q, bad_q;  // of a range: a part is not in the namespace; nothing is to do
   logic [64:0]        range_end;
   logic               row_end_q, dsm;
   media_op_e          op_q;
@@ -78,7 +78,7 @@ module db_ssd_media_cmd
         row_end_q  <= 32'(range_q) + 32'd1 == 32'(s_row_info.dw >> 2);
         bytes_q    <= s_cmd.lba4k ? {20'd0, nlb, 12'd0} : {23'd0, nlb, 9'd0};
         addr_q     <= s_cmd.media_addr[ADDR_W-1:0] + ADDR_W'(s_cmd.lba4k ? slba << 12 : slba << 9);
-        in_range_q <= range_end <= {1'b0, s_cmd.ns_blocks};
+        outside_q  <= nlb != 32'd0 && range_end > {1'b0, s_cmd.ns_blocks};
         empty_q    <= nlb == 32'd0 || range_end > {1'b0, s_cmd.ns_blocks};
         if (s_row_info.err && !bad_q) m_status <= STATUS_NOT_HERE;
         if (s_row_info.err || bad_q || s_void) begin          // swallow the rest
@@ -87,7 +87,7 @@ module db_ssd_media_cmd
         end else state_q <= ST_CHECK;
       end
       ST_CHECK: begin
-        if (!in_range_q && nlb != 32'd0) begin
+        if (outside_q) begin
           bad_q    <= 1'b1;
           m_status <= status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
         end
