@@ -145,7 +145,7 @@ def place(top: str, params: dict[str, int], keep: int = 3) -> Placed:
         for file in ("design.il", "unit.json"):
             (out / file).unlink()
 
-    folder = build.cached("place-ecp5", key, make, f"placing and routing {top} as a whole, a quarter of an hour or more")
+    folder = build.cached("place-ecp5", key, make, f"placing and routing all of {top}, 15 minutes or more")
     report = json.loads((folder / "report.json").read_text())
     with (folder / "unit.sdf").open() as sdf:
         delays = read_sdf(sdf)
