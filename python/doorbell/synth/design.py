@@ -42,11 +42,12 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         "flatten",
         *("opt_hier", "opt_clean") * 3,
         f"hierarchy -top {top}",  # without modules whose instances were of no use
-        "setattr -unset src *",
+        "setattr -unset src -unset cell_src -unset module_src *",  # where they stand counts for nothing
         "setattr -mod -unset src *",
         "write_rtlil design.il",
     ]
-    key = (RECIPE, script, build.hash_files([*ours, *sources.headers(), cpu]), yosys_version())
+    anywhere = [line.replace(str(paths.ROOT), "") for line in script]
+    key = (RECIPE, anywhere, build.hash_files([*ours, *sources.headers(), cpu]), yosys_version())
 
     def make(out: Path) -> None:
         run_yosys(script, out, f"reading {top}")

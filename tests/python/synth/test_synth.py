@@ -11,6 +11,7 @@ import pytest
 from doorbell import paths, synth
 from doorbell.errors import UserError
 from doorbell.synth.command import parse_params
+from doorbell.synth.design import elaborate
 from doorbell.synth.netlist import Area, Unit, area, flatten, longest
 from doorbell.synth.records import record_key
 
@@ -97,6 +98,13 @@ def test_a_loop_is_found() -> None:
 CHILD = "module \\c${0}\n  wire input 1 \\i\n  wire output 2 \\o\n  cell $not ${1}\n    connect \\A \\i\n  end\nend\n"
 CELL = "  cell \\c${0} \\u{0}\n    connect \\i 1'0\n  end\n"
 PARENT = "module \\top\n" + CELL.format("a") + CELL.format("b") + "end\n"
+
+
+def test_a_design_is_the_same_wherever_it_stands() -> None:
+    """So that what one checkout has measured is not measured again by another."""
+    pytest.importorskip("pyosys")
+    text = elaborate("db_pcie_rq_mux", {"DATA_W": 128})
+    assert "cell" in text and "rq_mux.sv" not in text and "db_skid.sv" not in text
 
 
 def test_equal_instances_are_one_unit() -> None:
