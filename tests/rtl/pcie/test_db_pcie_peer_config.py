@@ -21,7 +21,6 @@ class Host:
 
     def __init__(self, dut: Any) -> None:
         self.dut = dut
-        self.asked: list[dict[str, Any]] = []  # what went on to the drive
 
     async def start(self) -> None:
         d = self.dut
@@ -50,7 +49,10 @@ class Host:
 async def configuration_space(dut: Any) -> None:
     h = Host(dut)
     await h.start()
-    read = lambda addr: h.access("ACC_CFG_RD", addr)  # noqa: E731
+
+    async def read(addr: int) -> int:
+        return await h.access("ACC_CFG_RD", addr)
+
     assert await read(0x0) not in (0, 0xFFFF_FFFF)
     command = await read(0x4)
     assert command & 6 == 6 and command >> 20 & 1, "memory space, bus master, a list of capabilities"
