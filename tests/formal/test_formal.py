@@ -17,7 +17,6 @@ BROKEN = [
     ("fifo_128", "db_fifo", "(push && around)", "push"),
     ("skid", "db_skid", "if (s_ready_q) spare_q", "if (s_valid) spare_q"),
     ("arb_3", "db_arb_rr", "after_q <= ~upto", "after_q <= upto"),
-    ("fork_2", "db_fork", "s_want & ~given_q", "s_want"),
     ("tag_pool_4", "db_tag_pool", "fresh_q != (TW + 1)'(N)", "fresh_q <= (TW + 1)'(N)"),
     ("tag_pool_4", "db_tag_pool", "alloc_ready && !fresh", "alloc_ready"),
 ]

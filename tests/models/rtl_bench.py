@@ -8,6 +8,7 @@ not run again while that, the test and all Python that it imports are as they we
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
@@ -20,7 +21,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 from doorbell import build, paths  # noqa: E402
-from doorbell.build import FOLDERS, PACKAGES, boards  # noqa: E402
+from doorbell.build import FOLDERS, PACKAGES, boards, coverage  # noqa: E402
 from doorbell.build.benches import Bench, hash_rtl, program, program_key  # noqa: E402
 from results import run_once, sources  # noqa: E402
 
@@ -70,6 +71,16 @@ def keep_wave(dump: Path) -> None:
     print(f"waveform: {kept}")
 
 
+_runs = itertools.count()
+
+
+def keep_coverage(counts: Path) -> None:
+    """Move what a bench counted to where `./doorbell test --coverage` adds it up."""
+    folder = paths.OUT / "coverage"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.move(counts, folder / f"{os.getpid()}-bench-{next(_runs)}.dat")
+
+
 def python_path() -> list[str]:
     """Where tests find what they share: models, and each other."""
     return [str(ROOT / "tests" / "models"), *(str(d) for d in sorted((ROOT / "tests" / "rtl").iterdir()) if d.is_dir())]
@@ -109,18 +120,18 @@ def run(
     top_file = [] if any(e.stem == top for e in extras) else [library[top]]
     used = used_files([*extras, *top_file], {**generated, **library})
     packages = [p for p in (*generated.values(), *(RTL / p for p in PACKAGES)) if p in used and p not in extras]
-    wave = bool(os.environ.get("DOORBELL_WAVE"))
+    wave, counted = bool(os.environ.get("DOORBELL_WAVE")), coverage.wanted()
     bench = Bench(
         top=top, sources=[*packages, *extras, *top_file], folders=SOURCES, depends=used,
         parameters=dict(parameters or {}), defines=dict(defines or {}), wave=wave,
-        inside=inside,
+        coverage=counted, inside=inside,
     )  # fmt: skip
     file, files = Path(test_file).resolve(), dict(files or {})
     tests = [*(file.parent / f"{name}.py" for name in parts), file]  # in the order in which they run
     settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}
     settings.update({"DOORBELL_NIGHTLY": "1"} if FULL else {})
     settings.update(env or {})
-    if wave:
+    if wave or counted:  # what passed before has left neither
         simulate(bench, tests, settings, testcase, files, None)
         return
     key = (
@@ -162,6 +173,8 @@ def simulate(
     )
     if bench.wave:
         keep_wave(results_dir / "dump.vcd")
+    if bench.coverage:
+        keep_coverage(results_dir / "coverage.dat")
     ran, failed = get_results(results)
     if ran == 0 or failed:
         raise AssertionError(f"{bench.top}: {failed} of {ran} cocotb tests failed")

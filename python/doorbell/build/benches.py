@@ -16,12 +16,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from doorbell import paths
+from doorbell.build import coverage as counting
 from doorbell.build.cache import cached, tool, version
 from doorbell.build.compiler import CHEAPER, compiler_version, leave_out_comparisons
 from doorbell.build.rtl import verilator
 
 RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACING = "verilated_vcd_c"  # more of the runtime, for waveforms
+COUNTING = "verilated_cov"  # and for coverage
 SETTINGS = (
     "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
     "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", CHEAPER,
@@ -37,8 +39,9 @@ COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 @dataclass(frozen=True)
 class Bench:
     """What a bench is made of. sources: in the order of compilation. folders: where further modules and headers are
-    found. depends: every file that ends up in it. wave: able to write a waveform. inside: modules below the top whose
-    signals tests look at; all others Verilator may leave out.
+    found. depends: every file that ends up in it. wave: able to write a waveform. coverage: what it counts
+    (coverage.py) and leaves in coverage.dat where it runs. inside: modules below the top whose signals tests look at;
+    all others Verilator may leave out.
     """
 
     top: str
@@ -48,6 +51,7 @@ class Bench:
     parameters: Mapping[str, int | str] = field(default_factory=dict)
     defines: Mapping[str, str] = field(default_factory=dict)
     wave: bool = False
+    coverage: str = ""
     inside: Sequence[str] = ()
 
 
@@ -56,29 +60,30 @@ def without_comments(text: bytes) -> bytes:
     return COMMENT.sub(lambda m: m[0] if m[0].startswith(b'"') else b"", text)
 
 
-def flags(wave: bool, level: str = UNOPTIMISED) -> list[str]:
+def flags(wave: bool, coverage: bool, level: str = UNOPTIMISED) -> list[str]:
     include = paths.verilator_root() / "include"
     trace = [f"-DVM_TRACE={int(wave)}", f"-DVM_TRACE_VCD={int(wave)}"]
-    return [level, *SETTINGS, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
+    settings = [s.replace("COVERAGE=0", "COVERAGE=1") if coverage else s for s in SETTINGS]
+    return [level, *settings, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
 
 
-def runtime(wave: bool) -> Path:
+def runtime(wave: bool, coverage: bool) -> Path:
     """The folder with what all benches share: Verilator's runtime as objects, its headers compiled for both levels."""
 
     def make(out: Path) -> None:
         include = paths.verilator_root() / "include"
-        names = [*RUNTIME, TRACING] if wave else list(RUNTIME)
-        for name in names:
-            tool(
-                ["g++", *flags(wave, OPTIMISED), "-c", str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name
-            )
-        headers = ["verilated.h", "verilated_dpi.h", "verilated_vpi.h", *(["verilated_vcd_c.h"] if wave else [])]
+        more = [*([TRACING] if wave else []), *([COUNTING] if coverage else [])]
+        compiler = ["g++", *flags(wave, coverage, OPTIMISED), "-c"]
+        for name in (*RUNTIME, *more):
+            tool([*compiler, str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name)
+        headers = ["verilated.h", "verilated_dpi.h", "verilated_vpi.h", *(f"{name}.h" for name in more)]
         for level in (OPTIMISED, UNOPTIMISED):
             header = out / f"all{level}.h"
             header.write_text("".join(f'#include "{h}"\n' for h in headers))
-            tool(["g++", *flags(wave, level), "-x", "c++-header", str(header), "-o", f"{header}.gch"], "headers")
+            made = ["-o", f"{header}.gch"]
+            tool(["g++", *flags(wave, coverage, level), "-x", "c++-header", str(header), *made], "headers")
 
-    key = (RECIPE, flags(wave), version("verilator"), compiler_version())
+    key = (RECIPE, flags(wave, coverage), version("verilator"), compiler_version())
     return cached("bench-runtime", key, make)
 
 
@@ -96,8 +101,8 @@ def program_key(bench: Bench) -> tuple[object, ...]:
 
     return (
         bench.top, bench.inside, sorted(bench.parameters.items()), sorted(bench.defines.items()), RECIPE,
-        hash_rtl(bench.depends), flags(bench.wave), WAIVED, version("verilator", "cocotb"), compiler_version(),
-        str(cocotb.libs_dir),
+        hash_rtl(bench.depends), flags(bench.wave, bool(bench.coverage)), WAIVED, version("verilator", "cocotb"),
+        compiler_version(), str(cocotb.libs_dir), *([bench.coverage] if bench.coverage else []),
     )  # fmt: skip
 
 
@@ -125,6 +130,7 @@ def program(bench: Bench) -> Path:
                 *verilator(), "--cc", "--exe", "--vpi", "--assert", "--prefix", "Vtop",
                 "--Mdir", str(obj), "--top-module", bench.top, "--timescale", "1ns/1ps", "-Wall", "-Wno-fatal",
                 "--no-timing", *(f"-Wno-{w}" for w in WAIVED), *(["--trace-vcd"] if bench.wave else []),
+                *counting.OPTIONS[bench.coverage],
                 *(a for f in bench.folders for a in ("-y", str(f), f"+incdir+{f}")), "+libext+.sv",
                 *(f"-D{k}={v}" for k, v in bench.defines.items()),
                 *(f"-G{k}={v}" for k, v in bench.parameters.items()), str(seen), *map(str, bench.sources),
@@ -132,7 +138,7 @@ def program(bench: Bench) -> Path:
             f"Verilator on {bench.top}",
         )  # fmt: skip
         leave_out_comparisons(obj)
-        shared = runtime(bench.wave)
+        shared = runtime(bench.wave, bool(bench.coverage))
         made = sorted(obj.glob("Vtop*.cpp"))
         much = sum(f.stat().st_size for f in made if "Slow" not in f.name) > MOST_OPTIMISED
         level = UNOPTIMISED if much else OPTIMISED
@@ -140,7 +146,12 @@ def program(bench: Bench) -> Path:
         main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
         parts = [f'#include "{f}"' for f in (*made, main)]
         source.write_text("\n".join(parts) + "\n")
-        common = [*flags(bench.wave, level), "-include", str(shared / f"all{level}.h"), f"-I{obj}"]
+        common = [
+            *flags(bench.wave, bool(bench.coverage), level),
+            "-include",
+            str(shared / f"all{level}.h"),
+            f"-I{obj}",
+        ]
         tool(["g++", *common, "-c", str(source), "-o", str(obj / "all.o")], f"compiling {bench.top}")
         objects = [obj / "all.o", *sorted(shared.glob("*.o"))]
         libraries = [f"-Wl,-rpath,{cocotb.libs_dir}", f"-L{cocotb.libs_dir}", "-lcocotbvpi_verilator"]

@@ -52,7 +52,7 @@ def main(
     if only == "stack":
         show_stacks()
     if only in ("all", "simulator"):
-        print(simulator(top, {"DATA_W": data_w}, coverage=coverage or None, trace=trace or None))
+        print(simulator(top, {"DATA_W": data_w}, coverage="toggles" if coverage else None, trace=trace or None))
 
 
 def show_stacks() -> None:

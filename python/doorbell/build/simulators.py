@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from doorbell import paths
+from doorbell.build import coverage as counting
 from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import (
     COMPILE,
@@ -108,19 +109,19 @@ def default_params(top: str, params: dict[str, int | str], file: Path | None = N
 def simulator(
     top: str = "db_ssd",
     params: dict[str, int | str] | None = None,
-    coverage: bool | None = None,
+    coverage: str | None = None,
     trace: bool | str | None = None,
     extra: Sequence[Path] = (),
 ) -> Path:
     """A shared library with the Verilated `top` and the runtime of sim/, for doorbell.device.sim to load.
 
-    params: the top's parameters where they differ from its defaults. coverage: count line and toggle coverage (None:
-    if DOORBELL_COVERAGE=1). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
+    params: the top's parameters where they differ from its defaults. coverage: what it counts (coverage.py; None:
+    what the tests ask for). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
     extra: files that are not in rtl/, the top's first.
     With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md).
     """
     if coverage is None:
-        coverage = os.environ.get("DOORBELL_COVERAGE") == "1"
+        coverage = counting.wanted()
     if trace is None:
         trace = bool(os.environ.get("DOORBELL_WAVE"))
     fst = trace == "fst"
@@ -136,7 +137,7 @@ def simulator(
         "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-timing", "--assert",
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
         *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
-        *(["--coverage-line", "--coverage-toggle"] if coverage else []),
+        *counting.OPTIONS[coverage],
         *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
     key = (
@@ -156,7 +157,7 @@ def simulator(
         settle_once(obj)
         leave_out_comparisons(obj)
         traced = bool(trace)
-        defines = [f"-DVM_COVERAGE={int(coverage)}", f"-DVM_TRACE={int(traced)}",
+        defines = [f"-DVM_COVERAGE={int(bool(coverage))}", f"-DVM_TRACE={int(traced)}",
                    f"-DVM_TRACE_VCD={int(traced and not fst)}", *(["-DVM_TRACE_FST=1"] if fst else [])]  # fmt: skip
 
         def value(name: str) -> int | str | None:

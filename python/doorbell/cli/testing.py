@@ -20,7 +20,10 @@ from doorbell.errors import UserError
 def main(
     ctx: typer.Context,
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
-    coverage: bool = typer.Option(False, "--coverage", help="Also print line and toggle coverage of the RTL."),
+    coverage: bool = typer.Option(
+        False, "--coverage", help="Also print which lines of the RTL ran, and which did not."
+    ),
+    toggles: bool = typer.Option(False, "--toggles", help="Also count toggles, which takes many times as long."),
     statuses: bool = typer.Option(False, "--statuses", help="Also print which statuses of NVMe a host has seen."),
     nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes; implies --fresh."),
     wave: bool = typer.Option(
@@ -38,9 +41,10 @@ def main(
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(paths.ROOT / "python"), env.get("PYTHONPATH")]))
     env.pop("PYTHONDONTWRITEBYTECODE", None)  # or hundreds of processes compile the same Python, each for itself
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(paths.OUT / "hypothesis")
+    coverage = coverage or toggles
     if coverage:
         shutil.rmtree(paths.OUT / "coverage", ignore_errors=True)
-        env["DOORBELL_COVERAGE"] = "1"
+        env["DOORBELL_COVERAGE"] = "toggles" if toggles else "lines"
     if statuses:
         shutil.rmtree(paths.OUT / "statuses", ignore_errors=True)
         env["DOORBELL_STATUSES"] = str(paths.OUT / "statuses")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from doorbell import paths
+from doorbell.build import coverage
 from doorbell.device.messages import SimError
 
 _serial = itertools.count()
@@ -39,7 +40,7 @@ class Handle:
         """End the simulation; image files are written out."""
         if self._handle is None:
             return
-        if os.environ.get("DOORBELL_COVERAGE") == "1":
+        if coverage.wanted():
             folder = paths.OUT / "coverage"
             folder.mkdir(parents=True, exist_ok=True)
             name = f"{os.getpid()}-{self.coverage_name}{next(_serial)}.dat"

@@ -64,7 +64,7 @@ def open_sim(
     if options.get("nand"):
         wanted.setdefault("READ_BUF_BYTES", READ_BUF_BYTES)
     # Without trace or coverage the same build as every other command uses.
-    library = simulator(top, wanted, coverage or None, trace=trace)
+    library = simulator(top, wanted, "toggles" if coverage else None, trace=trace)
     if has_ssds(top):
         if options.pop("nand", None):
             raise UserError(f"the data of {top} is on SSDs: --media is not for it")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests cover a module: its own bench, proofs that read it, benches of the modules around it, nearest first."""
+"""Which tests cover a module: its own bench, proofs that read it, benches of the modules around it, nearest first; then
+tests of the whole tops that it is in."""
 
 from __future__ import annotations
 
@@ -15,6 +16,28 @@ from doorbell.build import find_module
 TESTS = paths.ROOT / "tests"
 FARTHEST = 2
 """Levels above a module whose benches count."""
+WHOLE = FARTHEST + 1
+"""So far are the tests of whole tops."""
+TESTS_OF_TOPS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "db_ssd": (
+        ("tests/system/ssd/test_ssd_traffic.py",),
+        ("tests/system/ssd/test_ssd_commands.py",),
+        ("tests/system/test_compare.py", "-k", "test_quick and ssd"),
+        ("tests/system/ssd",),
+    ),
+    "db_host": (
+        ("tests/system/host/test_host_mix.py",),
+        ("tests/system/test_compare.py", "-k", "test_quick and host"),
+        ("tests/system/host",),
+    ),
+    "db_recorder": (("tests/system/recorder",),),
+    "db_csd": (
+        ("tests/system/csd/test_csd_drive.py", "tests/system/csd/test_csd_near.py"),
+        ("tests/system/csd", "--deselect", "tests/system/csd/test_csd_near_figures.py"),
+    ),
+    "db_vcsd": (("tests/system/vcsd/test_vcsd_drive.py",), ("tests/system/vcsd",)),
+}
+"""The quickest that say much first, then all. db_csd and db_vcsd are asked of what is in neither of the first two."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +47,17 @@ class Check:
     arguments: tuple[str, ...]
     far: int
 
+    def limit(self, seconds: float) -> float:
+        """What a check may take where a bench may take `seconds`: a top is built for each mutant, several times."""
+        return seconds * (15 if self.far == WHOLE else 1)
+
 
 @functools.cache
 def _users() -> dict[str, set[str]]:
-    """For each module those that name it."""
+    """For each module those that instantiate it."""
     users: dict[str, set[str]] = {}
     for file in (paths.ROOT / "rtl").rglob("db_*.sv"):
-        for name in set(re.findall(r"\bdb_\w+", file.read_text())) - {file.stem}:
+        for name in set(re.findall(r"^[ \w:]*\b(db_\w+)\s*(?:#\s*\(|\w+\s*\()", file.read_text(), re.M)) - {file.stem}:
             users.setdefault(name, set()).add(file.stem)
     return users
 
@@ -85,8 +112,19 @@ def _proofs(module: str) -> list[tuple[str, ...]]:
     return found
 
 
+def tops_of(module: str) -> list[str]:
+    """The tops that it is in, without those whose other part has all of it already."""
+    seen, todo = {module}, [module]
+    while todo:
+        new = _users().get(todo.pop(), set()) - seen
+        seen |= new
+        todo += new
+    tops = [t for t in TESTS_OF_TOPS if t in seen]
+    return [t for t in tops if t in ("db_ssd", "db_host")] or tops[:1]
+
+
 def checks_of(module: str) -> list[Check]:
-    """What to run for a mutant of the module, the most specific first. None: nothing covers it but whole tops."""
+    """What to run for a mutant of the module, the most specific first; tests of whole tops last."""
     checks, seen = [], set()
     for far, name in _around(module):
         for file in _benches(name):
@@ -95,7 +133,7 @@ def checks_of(module: str) -> list[Check]:
                 checks.append(Check((file,), far))
         if far == 0:
             checks += [Check(proof, 0) for proof in _proofs(name)]
-    return checks
+    return checks + [Check(arguments, WHOLE) for top in tops_of(module) for arguments in TESTS_OF_TOPS[top]]
 
 
 def module_files(names: list[str]) -> list[Path]:

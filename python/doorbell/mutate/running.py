@@ -134,7 +134,7 @@ def _pytest(
         start_new_session=True,
     ) as process:
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, _ = process.communicate(timeout=check.limit(limit))
         except BaseException as e:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -153,7 +153,7 @@ def _pytest(
 
 
 def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly: bool = False) -> Verdict:
-    """Run the checks until one fails. limit: seconds a check."""
+    """Run the checks until one fails. limit: seconds that a bench may take."""
     file = copy / mutant.file
     original = file.read_text()
     begun = time.monotonic()
@@ -164,7 +164,7 @@ def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly
             if how == "unbuilt":
                 return Verdict(mutant, "invalid", check.arguments[0], time.monotonic() - begun)
             if how != "passed":
-                by = what if how == "failed" else f"{what} (no end after {limit:.0f} s)"
+                by = what if how == "failed" else f"{what} (no end after {check.limit(limit):.0f} s)"
                 return Verdict(mutant, "caught", by, time.monotonic() - begun)
     finally:
         file.write_text(original)

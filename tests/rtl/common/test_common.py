@@ -212,33 +212,6 @@ async def tag_pool(dut: Any) -> None:
         assert len(ever) == n
 
 
-@cocotb.test()
-async def fork(dut: Any) -> None:
-    """Each word reaches each taker that wants it once, in order; a taker that is ready waits for nobody."""
-    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-    n = len(dut.m_ready)
-    rng = random.Random(n)
-    await reset(dut, dut.s_valid, dut.s_want, dut.m_ready)
-    want, got, words, ready = 0, 0, 0, 0  # of the word on offer: who wants it, who has it
-    valid = False
-    for k in range(1500):
-        await RisingEdge(dut.clk)
-        offered = int(dut.m_valid.value)
-        assert offered == (want & ~got if valid else 0)
-        if valid:
-            got |= offered & ready
-            assert int(dut.s_ready.value) == (got == want)
-            if got == want:
-                valid, words = False, words + 1
-        if not valid and (k > 1000 or rng.random() < 0.7):
-            valid, want, got = True, rng.randrange(1 << n), 0
-        ready = (1 << n) - 1 if k > 1000 else rng.randrange(1 << n)
-        dut.s_valid.value, dut.s_want.value, dut.m_ready.value = int(valid), want if valid else 0, ready
-        if k == 1010:
-            before = words
-    assert words - before == 489, "not a word a cycle"
-
-
 @pytest.mark.parametrize("depth", [2, 16, 128])
 def test_db_fifo(depth: int) -> None:
     for case in ("fifo", "fifo_latency"):
@@ -252,11 +225,6 @@ def test_db_skid() -> None:
 @pytest.mark.parametrize("n", [1, 3, 4])
 def test_db_arb_rr(n: int) -> None:
     bench.run(__file__, "db_arb_rr", {"N": n}, env=ENV, testcase="arb")
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_db_fork(n: int) -> None:
-    bench.run(__file__, "db_fork", {"N": n}, env=ENV, testcase="fork")
 
 
 def test_db_ram_sdp() -> None:
