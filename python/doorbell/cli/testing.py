@@ -50,7 +50,7 @@ def main(
         env["DOORBELL_STATUSES"] = str(paths.OUT / "statuses")
     if wave:
         env["DOORBELL_WAVE"] = "1"
-    if fresh or nightly:
+    if fresh or nightly or coverage:
         env["DOORBELL_FRESH"] = "1"
     if nightly:
         env["DOORBELL_NIGHTLY"] = "1"

@@ -22,8 +22,8 @@ import pytest
 from doorbell import build, paths
 from doorbell.build import cache as cache_module
 from doorbell.build import compiler
-from doorbell.cli import coverage, testing
 from doorbell.cli import main as cli
+from doorbell.cli import testing
 from doorbell.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -528,23 +528,6 @@ def test_verible_rules_find_faults(tmp_path: Path) -> None:
     bad.write_text(text.format(name="worse"))
     assert subprocess.run(["verible-verilog-lint", rules, good], capture_output=True).returncode == 0
     assert subprocess.run(["verible-verilog-lint", rules, bad], capture_output=True).returncode != 0
-
-
-def test_coverage_report(tmp_path: Path) -> None:
-    file = paths.RTL / "common" / "db_fifo.sv"
-
-    def record(page: str, line: int, point: str, count: int, source: Path = file) -> str:
-        fields = {"f": source, "l": line, "n": 1, "page": f"{page}/db_fifo", "o": point, "h": "top.x"}
-        return "C '" + "".join(f"\x01{k}\x02{v}" for k, v in fields.items()) + f"' {count}\n"
-
-    other = record("v_line", 1, "block", 0, tmp_path / "other.sv")
-    (tmp_path / "a.dat").write_text(record("v_line", 1, "block", 0) + record("v_line", 2, "if", 0) + other)
-    (tmp_path / "b.dat").write_text(record("v_line", 1, "block", 3) + record("v_toggle", 3, "clk:0->1", 1))
-    lines: list[str] = []
-    coverage.report(tmp_path, lines.append)
-    row = next(line for line in lines if line.startswith("rtl/common/db_fifo.sv"))
-    assert "1/2  50.0 %" in row and "1/1 100.0 %" in row
-    assert lines[-1].startswith("all") and "1/2  50.0 %" in lines[-1]
 
 
 def test_paths(monkeypatch: pytest.MonkeyPatch) -> None:
