@@ -97,13 +97,14 @@ def _judge_all(
     with copy_of_repository() as copy, Progress("mutants") as progress:
         for number, mutant in enumerate(todo):
             progress(len(chosen) - len(todo) + number, len(chosen))
-            for check in checks[mutant.file]:
-                if check not in sound and (why := passes(copy, check, 5 * limit, nightly)):
-                    raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
-                sound.add(check)
             if time.monotonic() > end:
                 break
             verdict = judge(copy, mutant, checks[mutant.file], limit, nightly)
+            check = verdict.caught_by
+            if check and check not in sound:
+                if why := passes(copy, check, 5 * limit, nightly):
+                    raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
+                sound.add(check)
             known.add(replace(verdict, far=far, nightly=nightly))
 
 

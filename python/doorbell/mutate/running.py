@@ -31,13 +31,15 @@ OUTCOMES = ("caught", "survived", "invalid", "unbuilt")
 class Verdict:
     """outcome: caught (by the test `by`, or by a time limit), survived all its checks, or invalid: no tool takes it.
 
-    far, nightly: which checks these were, of those that there are.
+    far, nightly: which checks these were, of those that there are. caught_by: what has to pass without the mutant, or
+    it says nothing.
     """
 
     mutant: Mutant
     outcome: str
     by: str
     seconds: float
+    caught_by: Check | None = None
     far: int = 0
     nightly: bool = False
 
@@ -164,8 +166,10 @@ def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly
             if how == "unbuilt":
                 return Verdict(mutant, "invalid", check.arguments[0], time.monotonic() - begun)
             if how != "passed":
-                by = what if how == "failed" else f"{what} (no end after {check.limit(limit):.0f} s)"
-                return Verdict(mutant, "caught", by, time.monotonic() - begun)
+                seconds = time.monotonic() - begun
+                if how == "failed":
+                    return Verdict(mutant, "caught", what, seconds, Check((what,), check.far))
+                return Verdict(mutant, "caught", f"{what} (no end after {check.limit(limit):.0f} s)", seconds, check)
     finally:
         file.write_text(original)
     return Verdict(mutant, "survived", "", time.monotonic() - begun)
