@@ -5,6 +5,7 @@ them (build/coverage.py), and what was not met though nobody says why."""
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -56,7 +57,8 @@ def read(files: Iterable[Path]) -> dict[Point, int]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a test meets no such point: file: a pattern of its path, text: what its line has, what: only this way."""
+    """Why no test meets such a point. file: a pattern of its path; text: a regular expression that its line has; what:
+    only this way of it."""
 
     why: str
     file: str = "*"
@@ -64,7 +66,9 @@ class Reason:
     what: str = ""
 
     def says(self, point: Point, line: str) -> bool:
-        return fnmatch(point.file.as_posix(), self.file) and self.text in line and self.what in ("", point.what)
+        return bool(
+            fnmatch(point.file.as_posix(), self.file) and self.what in ("", point.what) and re.search(self.text, line)
+        )
 
 
 def reasons(file: Path = REASONS) -> list[Reason]:
