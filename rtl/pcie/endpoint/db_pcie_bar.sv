@@ -194,7 +194,7 @@ module db_pcie_bar
   // ---- state
   logic first_q, np_gone;  // np_gone: a request that would have wanted an answer ends without
   assign np_gone = cq_take && s_cq.tlast &&
-                   (state_q == ST_IDLE ? discard && !posted : state_q == ST_SKIP && np_q && !ur_q);
+                   (state_q == ST_IDLE ? discard && !posted : state_q == ST_SKIP && np_q && (!ur_q || discard));
 
   always_ff @(posedge clk) begin
     if (cq_take) begin
@@ -279,7 +279,7 @@ module db_pcie_bar
       default: begin  // ST_SKIP
         if (cq_take && s_cq.tlast) begin
           state_q <= ST_IDLE;
-          if (ur_q) cpl_q <= 1'b1;
+          if (ur_q && !discard) cpl_q <= 1'b1;
         end
       end
     endcase
