@@ -237,8 +237,8 @@ async def a_guaranteed_share_is_always_there(dut: Any) -> None:
     b = Shares(dut)
     await b.start()
     await b.clocks(len(b.numbers) + 20)
-    late, least = 2, 7
-    await b.share(late, least=least, most=20)
+    late, least = 2, 7 if b.num_cmds < 256 else 150  # more than a turn can have: 127
+    await b.share(late, least=least, most=least + 13)
     for p in (0, 1):
         await b.share(p, most=b.num_cmds)
     b.unread = set(b.numbers[b.num_fn :])
@@ -249,14 +249,14 @@ async def a_guaranteed_share_is_always_there(dut: Any) -> None:
     guaranteed = max(1, b.num_cmds // 4 // b.num_fn)
     assert all(b.inside(p) >= guaranteed for p in others)
     assert b.num_cmds - least - b.reserved <= total <= b.num_cmds - least
-    q = b.queues(late)[0]
-    await b.create(q, 64)
-    await b.ring(q, 60)
+    for q in b.queues(late)[: 1 + least // 50]:
+        await b.create(q, 64)
+        await b.ring(q, 60)
     await b.clocks(TURN * (least + 4))
     assert b.inside(late) >= least, "its guarantee is not there"
     # more is guaranteed: commands of others that are over make room for it
     now = b.inside(late)
-    await b.share(late, least=now + 6, most=20)
+    await b.share(late, least=now + 6, most=least + 13)
     b.unread = {x for x in b.unread if b.owner[x] not in (0, 1)}
     await b.clocks(200)
     assert b.inside(late) >= now + 6
@@ -347,7 +347,12 @@ async def nothing_is_lost_whatever_changes(dut: Any) -> None:
 @pytest.mark.parametrize(("num_fn", "num_qp", "num_cmds"), [
     (3, 12, 64), bench.rare(17, 68, 128),
 ])  # fmt: skip
-def test_db_ssd_sq_shares(num_fn: int, num_qp: int, num_cmds: int) -> None:
+def test_db_ssd_sq_shares(num_fn: int, num_qp: int, num_cmds: int, testcase: str | None = None) -> None:
     values = {"NUM_FN": num_fn, "NUM_QP": num_qp, "NUM_CMDS": num_cmds}
     env = {name: str(value) for name, value in {**values, "SEED": num_fn}.items()}
-    bench.run(__file__, "db_ssd_sq", {**values, "ADMIN_CMDS": ADMIN_CMDS, "ADMIN_MAX": ADMIN_MAX}, env=env)
+    whole = {**values, "ADMIN_CMDS": ADMIN_CMDS, "ADMIN_MAX": ADMIN_MAX}
+    bench.run(__file__, "db_ssd_sq", whole, env=env, testcase=testcase)
+
+
+def test_a_guarantee_of_more_slots_than_a_turn_can_have() -> None:
+    test_db_ssd_sq_shares(3, 21, 256, "a_guaranteed_share_is_always_there")
