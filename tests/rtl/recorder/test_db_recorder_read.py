@@ -247,6 +247,39 @@ async def registers_of_a_drive(dut: Any) -> None:
 
 
 @cocotb.test()
+async def packets_that_do_not_end_where_they_say(dut: Any) -> None:
+    """What goes on behind its last dword, or ends before it: no more is done than was said and is there, an entry that
+    is not whole comes to no drive, and the next packet finds everything as it should be."""
+    b = await ready(dut, stall=0.3)
+    b.on_admin = lambda i, sqe: pytest.fail("came to the drive")
+    drive = b.drives[1]
+    drive.regs = {4 * k: k for k in range(64)}
+
+    async def all_well(**written: int) -> None:
+        b.host_packet(request(1, 0, 0x40, 0, 9, 3, []))
+        values = [written.get(f"at_{0x40 + 4 * k:x}", 16 + k) for k in range(9)]
+        assert await b.take_packet() == reply(0x40, 9, 3, values)
+
+    b.host_packet(request(1, 0, 0x40, 1, 1, 0, [0xA, *[0xBAD] * 8]))
+    await all_well(at_40=0xA)
+    b.host_packet(request(1, 0, 0x44, 1, 9, 0, [0xB, 0xC, 0xD, 0xE]))
+    await all_well(at_40=0xA, at_44=0xB, at_48=0xC, at_4c=0xD, at_50=0xE)
+    drive.regs = {4 * k: k for k in range(64)}
+    entry = [0x00110002, *[0] * 15]
+    for dwords in (entry + [0xBAD] * 8, entry[:8], entry[:4]):
+        b.host_packet(request(1, 2, 0, 1, 16, 0, dwords))
+        await all_well()
+    b.host_packet(request(1, 0, 4, 8, 1, 9, [0xBAD] * 9))  # configuration space: refused, once
+    assert await b.take_packet() == reply(4, 0, 9, [], status=1)
+    for kind in (16, 24, 31):  # messages: nobody's
+        b.host_packet(request(1, 0, 0x40, kind, 1, 9, [0xBAD] * 5))
+    b.host_packet(reply(0x40, 1, 9, [0xBAD] * 9))  # to nothing that was asked for
+    b.host_packet(request(1, 0, 0x40, 0, 1, 9, [0xBAD] * 4))  # a read with data is none
+    assert await b.take_packet() == reply(0x40, 0, 9, [], status=1)
+    await all_well()
+
+
+@cocotb.test()
 async def a_drive_set_up_by_software(dut: Any) -> None:
     """What software writes to set a drive up itself is answered and never comes to the drive, which db_host has set up:
     configuration space, CC, AQA, ASQ, ACQ, doorbells, Create and Delete Queue. It sees what it has done.
