@@ -130,6 +130,31 @@ async def failures(dut, name):
     assert b.drive.bar == BAR
 
 
+@cocotb.test()
+@cocotb.parametrize(reads=[0, 1, 2, 5])
+async def removed(dut, reads):
+    """The drive is taken away during bring-up: from then on its registers are all ones. It is given up, and a new one
+    is brought up when it is asked for."""
+    b = Bench(dut, Options())
+    drive, plain, left = b.drive, b.drive.mem_read, [reads]
+
+    def mem_read(addr):
+        drive.gone = left[0] == 0
+        left[0] -= not drive.gone
+        return plain(addr)
+
+    drive.mem_read = mem_read
+    await b.start()
+    await b.until(dut.io_dead)
+    step, reason, _ = await b.failure()
+    assert reason == "REMOVED" and step == {0: "CAP_LO", 1: "CAP_HI", 2: "WAIT_OFF", 5: "WAIT_ON"}[reads]
+    del drive.mem_read
+    drive.gone = False
+    drive.power_on(b.cycle / 32)
+    await b.write(0x08, 1)
+    await b.until(dut.io_up)
+
+
 @cocotb.test(skip=NUM_QP == 1)
 @cocotb.parametrize(kind=[0, 1])
 async def few_queues(dut, kind):
