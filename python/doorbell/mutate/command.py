@@ -18,6 +18,7 @@ from doorbell.errors import UserError
 from doorbell.mutate.changes import Mutant, mutants_of
 from doorbell.mutate.covering import Check, checks_of, module_files
 from doorbell.mutate.running import Results, copy_of_repository, judge, passes
+from doorbell.signals import signals_raise
 from doorbell.ui import Progress, print_table, write_json
 
 
@@ -94,7 +95,7 @@ def _judge_all(
     if not todo:
         return
     sound: set[Check] = set()
-    with copy_of_repository() as copy, Progress("mutants") as progress:
+    with signals_raise(), copy_of_repository() as copy, Progress("mutants") as progress:
         for number, mutant in enumerate(todo):
             progress(len(chosen) - len(todo) + number, len(chosen))
             if time.monotonic() > end:

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -31,6 +31,7 @@ from doorbell.build.guest_tools import guest_tools
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
 from doorbell.qemu.program import host_qemu
+from doorbell.signals import signals_raise
 from doorbell.units import parse_size
 
 KERNEL_ARGS = (
@@ -327,18 +328,3 @@ def read_script(name: str) -> bytes:
         raise UserError(f"{name} is a folder: --run wants a script", FAILED)
     except OSError as e:
         raise UserError(f"cannot read {name}: {e.strerror}") from e
-
-
-@contextlib.contextmanager
-def signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP end this process the way Ctrl-C does: through every `finally`."""
-
-    def stop(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = {s: signal.signal(s, stop) for s in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

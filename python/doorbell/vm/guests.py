@@ -17,8 +17,9 @@ from pathlib import Path
 
 from doorbell.errors import UserError
 from doorbell.qemu import root as vmroot
+from doorbell.signals import signals_raise
 from doorbell.vm.functions import socket_of_vf
-from doorbell.vm.guest import FAILED, Guest, Vm, read_script, signals_raise
+from doorbell.vm.guest import FAILED, Guest, Vm, read_script
 
 LOOK_S = 0.2  # between two looks at the device server
 

@@ -15,6 +15,7 @@ from doorbell.errors import UserError
 from doorbell.mutate import Check, Mutant, checks_of, command, mutants_of
 from doorbell.mutate.covering import TESTS_OF_TOPS, WHOLE, module_files, tops_of
 from doorbell.mutate.running import Results, Verdict, judge, passes
+from doorbell.signals import signals_raise
 
 MODULE = """module db_sample #(
   parameter int WIDTH = 8
@@ -129,6 +130,21 @@ def test_a_mutant_is_judged_and_taken_back(new: str, outcome: str, tmp_path: Pat
     verdict = judge(copy, mutant, [Check(("test_x.py",), 0)], 10)
     assert verdict.outcome == outcome
     assert ("no end" in verdict.by) == (new == "<<")
+    assert (copy / "x.sv").read_text() == "a & b\n"
+
+
+def test_when_it_is_ended_no_test_goes_on(tmp_path: Path) -> None:
+    copy = copy_with_a_test(tmp_path)
+    (copy / "test_x.py").write_text(
+        "import os, signal\nfrom pathlib import Path\n"
+        "def test_x():\n"
+        f"    Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        f"    os.kill({os.getpid()}, signal.SIGTERM)\n"
+        "    while True: pass\n"
+    )
+    with pytest.raises(SystemExit), signals_raise():
+        judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [Check(("test_x.py",), 0)], 60)
+    assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
     assert (copy / "x.sv").read_text() == "a & b\n"
 
 
