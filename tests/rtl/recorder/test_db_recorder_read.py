@@ -93,10 +93,13 @@ async def sequence_numbers_begin_anew(dut: Any) -> None:
         b.packets.clear()
         await b.write(0x88, 0)
         await b.write(0x8C, 4)
+        sent = {i: len(x.cmds) for i, x in enumerate(b.drives)}
         await b.write(0x80, 1)
-        await b.wait(20)
-        for i in range(N):
-            dut.i_read.seq_q[i].value = before // BYTES
+        while sent:  # a read begins with 0, and its data come at once
+            for i in [i for i, n in sent.items() if len(b.drives[i].cmds) > n]:
+                dut.i_read.seq_q[i].value = before // BYTES
+                del sent[i]
+            await b.wait(1)
         for i in range(N):
             await b.until(0x184 + 0x100 * i, 3, 2, tries=1500)
         await b.drained()
