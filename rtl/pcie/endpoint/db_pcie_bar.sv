@@ -5,7 +5,8 @@
 // access is two accesses, low dword first. Dwords without an enabled byte are not accessed: a read of zero length
 // is answered with one dword of 0. Requests that are not supported (other BARs, over 16 dwords, I/O, atomic, locked)
 // get a UR completion if they are non-posted (with the five dwords that PG213 wants behind the descriptor, for the
-// error log; TPH fields 0) and vanish if they are posted. The address is the offset in the BAR: the bits above its
+// error log; TPH fields 0) and vanish if they are posted; one that the hard block throws away (discontinue) is not answered,
+// and of a write what came in beats before that is done. The address is the offset in the BAR: the bits above its
 // aperture are cut off.
 //
 // Posted requests are taken whatever becomes of the answers (PCIe 2.4.1): an answer leaves by itself from a copy of its

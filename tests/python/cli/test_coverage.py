@@ -89,3 +89,18 @@ def test_every_reason_is_of_lines_that_there_are() -> None:
         points = (Point(f, n, 1, "branch", w) for f in lines for n in range(1, len(lines[f]) + 1) for w in ways)
         assert any(reason.says(p, lines[p.file][p.line - 1]) for p in points), f"{reason} is of no line: take it out"
         assert re.fullmatch("|block|if|else|elsif|case|cond_then|cond_else", reason.what)
+
+
+def test_the_page_says_what_the_list_has() -> None:
+    page = (paths.ROOT / "docs" / "coverage.md").read_text()
+    rows = [
+        [int(n.replace(",", "")) for n in m]
+        for m in re.findall(r"^\| `rtl/\w+` \| ([\d,]+) \| ([\d,]+) \|", page, re.M)
+    ]
+    of, met = (sum(column) for column in zip(*rows))
+    assert f"| all | {of:,} | {met:,} | {100 * met / of:.1f} % |" in page
+    unmet, explained, left = (
+        int(n) for n in re.findall(r"Of the (\d+) that .* met, (\d+) cannot .*; (\d+) are", page)[0]
+    )
+    assert unmet == of - met == explained + left
+    assert left == sum(reason.why == "open" for reason in coverage.reasons())
