@@ -414,6 +414,10 @@ class Host:
     def put(self, at: int, data: bytes) -> None:
         self.memory[at : at + len(data)] = data
 
+    def put_ranges(self, at: int, ranges: list[tuple[int, int]]) -> None:
+        """For Dataset Management: (first LBA, blocks) of each."""
+        self.put(at, b"".join(struct.pack("<4xIQ", blocks, lba) for lba, blocks in ranges))
+
     def submit(self, drive: int, opcode: int, prp1: int, lba: int, cdw12: int, prp2: int = 0, queue: int = 1) -> int:
         self.cid += 1
         sqe = [self.cid << 16 | opcode, 1, 0, 0, 0, 0, prp1, 0, prp2, 0, lba & 0xFFFFFFFF, lba >> 32, cdw12, 0, 0, 0]
@@ -486,12 +490,16 @@ async def entries_of_the_host(dut: Any) -> None:
         assert x.user == [(OP_ZEROES, 10 * per, 2 * per)] and not any(x.mem[10]) and not any(x.mem[11])
         assert x.mem[12] == page[2]
         ranges = [(12 * per, per), (0, 0), (5 * per, 2 * per), (0x6000, 20_000)]
-        host.put(0x804000, b"".join(bytes(4) + n.to_bytes(4, "little") + at.to_bytes(8, "little") for at, n in ranges))
+        host.put_ranges(0x804000, ranges)
         x.user.clear()
         assert await host.ends(i, host.submit(i, 9, 0x1804000, 4 << 32 | 3, 0)) == 0
         assert x.user == [(OP_TRIM, 12 * per, per), (OP_TRIM, 5 * per, 2 * per), (OP_TRIM, 0x6000, 8192),
                           (OP_TRIM, 0x6000 + 8192, 8192), (OP_TRIM, 0x6000 + 16384, 20_000 - 16384)]  # fmt: skip
         assert await host.ends(i, host.submit(i, 9, 0x1804000, 3, 0)) == 0  # no deallocation: a hint
+        host.put_ranges(0x804000, [(12 * per, per), (1 << 40, per), (5 * per, per)])  # no drive has the second
+        x.user.clear()
+        assert await host.ends(i, host.submit(i, 9, 0x1804000, 4 << 32 | 2, 0)) == 0x80
+        assert x.user == [(OP_TRIM, 12 * per, per)]
         x.user.clear()
         assert await host.ends(i, host.submit(i, 0, 0, 0, 0)) == 0 and [u[0] for u in x.user] == [OP_FLUSH]
         x.user.clear()
