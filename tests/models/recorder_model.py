@@ -66,6 +66,7 @@ class Drive:
     out_status: deque[int] = field(default_factory=deque)
     out_data: deque[int] = field(default_factory=deque)
     regs: dict[int, int] = field(default_factory=dict)
+    mute: set[int] = field(default_factory=set)  # registers whose read the drive does not answer in time
     trimmed: list[tuple[int, int]] = field(default_factory=list)
     flush_latency: int = 20
     flushes: list[int] = field(default_factory=list)  # cycles
@@ -276,7 +277,7 @@ class Bench:
                     self.drives[i].regs[addr] = access["wdata"]
                     self.reg_answer[i] = (0, 0, 0)
                 else:
-                    status = 0 if addr in self.drives[i].regs else 1
+                    status = 3 if addr in self.drives[i].mute else 0 if addr in self.drives[i].regs else 1
                     self.reg_answer[i] = (1, self.drives[i].regs.get(addr, 0), status)
                 self.reg_log.append((i, access["write"], addr, access["wdata"]))
 

@@ -211,8 +211,8 @@ def request(drive: int, stream: int, address: int, kind: int, count: int, tag: i
     return [drive << 28 | stream << 24 | address, 0, 1 << 16 | kind << 11 | count, tag, *data]
 
 
-def reply(address: int, count: int, tag: int, data: list[int], status: int = 0) -> list[int]:
-    error = 2 if status else 0  # PG213, error code of a completion: ended in UR
+def reply(address: int, count: int, tag: int, data: list[int], status: int = 0, error: int = 2) -> list[int]:
+    error = error if status else 0  # PG213, error code of a completion: 2, ended in UR; 9, timed out
     return [4 * count << 16 | error << 12 | address & 0xFFF, 1 << 16 | status << 11 | count, 0x80000000 | tag, *data]
 
 
@@ -232,6 +232,9 @@ async def registers_of_a_drive(dut: Any) -> None:
         assert await b.take_packet() == reply(0x60, 9, 1, [0x1000 * i + 24, 0xABC, *range(6), 0x1000 * i + 32])
     b.host_packet(request(0, 0, 0x2000, 0, 1, 7, []))
     assert await b.take_packet() == reply(0x2000, 1, 7, [0], status=1)
+    b.drives[0].mute = {0x2004}
+    b.host_packet(request(0, 0, 0x2004, 0, 1, 7, []))
+    assert await b.take_packet() == reply(0x2004, 1, 7, [0], status=1, error=9)
     # configuration space is the host core's; a drive or a stream that is not there
     for p in (
         request(0, 0, 4, 8, 1, 9, []),

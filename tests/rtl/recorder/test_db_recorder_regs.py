@@ -58,7 +58,7 @@ def total(drive: int) -> int:
 async def ready(dut: Any, up: bool = True) -> Bench:
     b = Bench(dut, N, 128, 256)
     for i, x in enumerate(b.drives):
-        x.lba_shift = (9, 12, 11, 10)[i % 4]
+        x.lba_shift = (11, 9, 12, 10)[i % 4]
         x.blocks = (5000 + i << (12 - x.lba_shift)) + (1 << (12 - x.lba_shift)) - 1
         x.up = up
     await b.start()
