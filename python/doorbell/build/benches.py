@@ -67,7 +67,7 @@ def flags(wave: bool, coverage: bool, level: str = UNOPTIMISED) -> list[str]:
     return [level, *settings, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
 
 
-def runtime(wave: bool, coverage: bool) -> Path:
+def runtime(wave: bool, coverage: bool = False) -> Path:
     """The folder with what all benches share: Verilator's runtime as objects, its headers compiled for both levels."""
 
     def make(out: Path) -> None:
