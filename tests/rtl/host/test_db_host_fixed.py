@@ -52,12 +52,8 @@ async def every_access_is_answered_once(dut: Any) -> None:
         assert count["r"] > 200 and count["b"] > 100 and count["aw"] == count["w"]
         assert count["ar"] - count["r"] in (0, 1) and count["aw"] - count["b"] in (0, 1)
     settings = SETTINGS.unpack(int(dut.settings.value))
-    assert (settings["nsid"], settings["poll_ms"], settings["repeat_on_reset"], settings["cmd_timeout"]) == (
-        3,
-        7,
-        0,
-        1000,
-    )
+    names = ("nsid", "poll_ms", "repeat_on_reset", "cmd_timeout")
+    assert [settings[name] for name in names] == list(VALUES.values())
     assert settings["admin_ms"] == 10_000, "what is not given is as the parameter's default"
 
 
