@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast near-storage commands look at data, and what crosses the link meanwhile, beside Reads of the same blocks.
+"""How fast near-storage commands look at data, and what crosses the link meanwhile, beside Reads of the same blocks;
+and how fast those that store take them to other blocks, beside a Read and a Write.
 
 ./doorbell python examples/near_storage.py
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 from doorbell.compute import near
@@ -16,12 +18,16 @@ from doorbell.compute.drive import load_key
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Hashed, HashStep, Predicate
 from doorbell.device import open_sim
 from doorbell.nvme import Command, Driver, HostMemory, NvmOpc
+from doorbell.nvme.cmb import map_cmb
+from doorbell.nvme.memory import Buffer
 from doorbell.nvme.vendor import NearComparison, NearDigest
 
 DEPTH_BYTES = 256 << 10
 """Under way at once: so many bytes, but at least 4 commands."""
 TOTAL = 2 << 20
 SIZES = (4096, 16384, 65536, 1 << 20)
+BEHIND = 8 << 20
+"""Where what is stored goes, behind what is read."""
 KEY_SLOT = 1
 
 
@@ -146,7 +152,72 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
     return rows
 
 
+class Stored(NamedTuple):
+    what: str
+    size: int
+    gb_per_s: float  # of the blocks that are read
+    on_link: float  # bytes of payload, both ways, for each byte of these
+
+
+def moved(drive: Driver, what: str, size: int, send: Callable[[int], Command], writes: bool = False) -> Stored:
+    """TOTAL bytes, `size` a command; send: one, from a block on. writes: what it reads is written then."""
+    depth, blocks = max(4, DEPTH_BYTES // size), size // drive.block_size
+    begin, before = drive.sim.ns, drive.sim.counters()
+    starts = iter(range(0, TOTAL // drive.block_size, blocks))
+    under_way = {send(at) for at in islice(starts, depth)}
+    while under_way:
+        drive.ring()
+        for command in drive.step():
+            under_way.remove(command.check())
+            assert command.buffer is not None
+            if writes and command.opcode == NvmOpc.READ:
+                at = BEHIND // drive.block_size + command.slba
+                under_way.add(drive.submit(1, NvmOpc.WRITE, at, blocks - 1, command.buffer))
+                continue
+            command.buffer.free()
+            under_way |= {send(at) for at in islice(starts, 1)}
+    after = drive.sim.counters()
+    payload = sum(after[n] - before[n] for n in ("up.MWr.payload", "down.CplD.payload"))
+    return Stored(what, size, TOTAL / (drive.sim.ns - begin), payload / TOTAL)
+
+
+def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
+    """From blocks to others: by a host that reads and writes, by commands that store. options: as of `measure`."""
+    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1, "CMB_LOG2": 21}}
+    sim = open_sim("rtl", **wanted | {"media_size": 16 << 20} | options)  # type: ignore[arg-type]
+    drive = Driver(sim, HostMemory(64 << 20))
+    drive.start(queues=1, entries=256)
+    card = map_cmb(drive, 1 << 40)
+    data = random.Random(7).randbytes(TOTAL)
+    for at in range(0, TOTAL, 65536):
+        drive.write(at // drive.block_size, data[at : at + 65536])
+    load_key(drive, KEY_SLOT, bytes(range(32)), bytes(range(32, 64)))
+    near.load(drive, 0, Crypt(KEY_SLOT, encrypt=True).program())
+    near.load(drive, 1, Filter(16, (Predicate(ColumnType.U8, 0, NearComparison.LESS, 96),)).program())
+
+    def read(size: int) -> Callable[[int], Command]:
+        return lambda at: drive.submit(1, NvmOpc.READ, at, size // drive.block_size - 1, drive.buffer(size))
+
+    def store(number: int, size: int, room: int, memory: HostMemory) -> Callable[[int], Command]:
+        blocks, behind = size // drive.block_size, BEHIND // drive.block_size
+        return lambda at: near.submit(
+            drive, number, at, blocks, room=room, to=behind + at, buffer=Buffer(memory, room)
+        )  # fmt: skip
+
+    rows = []
+    for size in sizes:
+        rows.append(moved(drive, "Read, then Write", size, read(size), writes=True))
+        for memory, where in ((drive.memory, "host memory"), (card, "card memory")):
+            rows.append(moved(drive, f"Encrypt, in {where}", size, store(0, size, size, memory)))
+            rows.append(moved(drive, f"Filter, in {where}", size, store(1, size, size // 2, memory)))
+    sim.close()
+    return rows
+
+
 if __name__ == "__main__":
     print(f"{'':27} {'size':>8} {'GB/s':>7} {'to host':>9}")
     for row in measure():
         print(f"{row.what:27} {row.size:8} {row.gb_per_s:7.2f} {row.to_host:8.1%}")
+    print(f"\n{'to other blocks':33} {'size':>8} {'GB/s':>7} {'on the link':>12}")
+    for move in stored():
+        print(f"{move.what:33} {move.size:8} {move.gb_per_s:7.2f} {move.on_link:11.1%}")

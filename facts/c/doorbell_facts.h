@@ -49,6 +49,7 @@ enum {
 // Vendor specific I/O commands.
 enum {
     OPC_NEAR = 0x82,  // near-storage command (docs/csd/near-storage.md)
+    OPC_NEAR_STORE = 0x83,  // ... whose result is written to blocks, too
 };
 
 // Vendor specific statuses, of the command specific ones.

@@ -220,11 +220,13 @@ module db_ssd_core
   logic [2:0]              slot_completion_valid, slot_completion_ready;
   slot_completion_t [2:0]  slot_completion;
   front_busy_t             front_busy;
-  logic                    done_valid, done_aborted, abort_start, abort_busy, fn_queues_valid, admin_taken;
+  logic                    done_valid, done_aborted, done_again, again_valid, again_ready, abort_start, abort_busy,
+                           fn_queues_valid, admin_taken;
   logic [ABORT_WATCHES-1:0] abort_watching, abort_caught;
   logic [SLOT_W-1:0]       done_slot, ctx_slot;
   abort_cmd_t              abort_cmd;
   abort_found_t            abort_found;
+  near_again_t             again;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR), .ASKERS(ASKERS),
@@ -245,7 +247,9 @@ module db_ssd_core
     .m_fetch(read[RD_SQE]), .m_fetch_user(read_user[RD_SQE]), .s_axis_tvalid(row_valid[RD_SQE]),
     .s_axis_tready(row_ready[RD_SQE]), .s_axis_tdata(row_data[RD_SQE]), .s_axis_info(row_info[RD_SQE]),
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
-    .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted, .s_slot(ask_slot),
+    .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted,
+    .s_done_again(done_again), .s_again_valid(again_valid), .s_again_ready(again_ready), .s_again(again),
+    .s_slot(ask_slot),
     .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
     .abort_watching, .abort_caught, .fence, .fenced, .s_ns_valid(ns_valid), .s_ns(ns_entry), .ns_locked,
     .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
@@ -337,7 +341,8 @@ module db_ssd_core
     .clk, .por_rst, .rst, .ctrl_rst, .msix_rst, .control, .link_cfg, .time_us, .coalesce_cfg, .int_vec_cfg_valid,
     .int_vec_cfg, .intms, .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .s_ctx(ctx),
     .s_slot_valid(slot_completion_valid), .s_slot_ready(slot_completion_ready), .s_slot(slot_completion), .done_valid,
-    .done_slot, .done_aborted, .media_err, .s_admin_valid(admin_completion_valid),
+    .done_slot, .done_aborted, .done_again, .m_again_valid(again_valid), .m_again_ready(again_ready), .m_again(again),
+    .media_err, .s_admin_valid(admin_completion_valid),
     .s_admin_ready(admin_completion_ready), .s_admin(admin_completion), .s_fw_post_valid(fw_post_valid),
     .s_fw_post_ready(fw_post_ready), .s_fw_post(fw_post), .s_doorbell_valid(doorbell_valid),
     .s_doorbell_ready(doorbell_ready), .s_doorbell(doorbell), .m_doorbell_err_valid(cq_doorbell_err_valid),

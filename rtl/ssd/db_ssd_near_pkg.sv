@@ -13,6 +13,21 @@ package db_ssd_near_pkg;
     logic [15:0]                   phase;
   } near_args_t;
 
+  // Where a command that stores writes its result, in its namespace.
+  typedef struct packed {
+    logic [63:0] base;   // of the namespace on the media, bytes
+    logic [63:0] slba;
+  } near_store_t;
+
+  // Its first part has ended well: what its slot says of it.
+  typedef struct packed {
+    logic [SLOT_W-1:0] slot;
+    logic [FN_W-1:0]   fn;
+    logic [QID_W-1:0]  sqid;
+    logic [15:0]       cid;
+    logic [31:0]       nsid;
+  } near_again_t;
+
   function automatic logic [NEAR_PROGRAMS_LOG2-1:0] near_program(input cmd_t c);
     near_args_t args;
     args = near_args_t'(c.ns_blocks[$bits(near_args_t)-1:0]);

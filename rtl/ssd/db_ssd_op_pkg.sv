@@ -10,6 +10,7 @@ package db_ssd_op_pkg;
   // ---- made by facts/generate.py from facts/doorbell.yaml: change it there
   // Vendor specific I/O commands.
   localparam logic [7:0] OPC_NEAR = 8'h82;  // near-storage command (docs/csd/near-storage.md)
+  localparam logic [7:0] OPC_NEAR_STORE = 8'h83;  // ... whose result is written to blocks, too
   // Vendor specific statuses, of the command specific ones.
   localparam logic [7:0] SC_RESULT_TOO_LARGE = 8'hc0;  // of a near-storage command: its result buffer is too small
   localparam logic [7:0] SC_OPERATOR_NOT_LOADED = 8'hc1;  // of a near-storage command: its operator is in no slot
@@ -38,6 +39,7 @@ package db_ssd_op_pkg;
     logic uncorrectable;  // reads of the stretch fail until it is written
     logic flush;          // the media makes durable what it holds
     logic computes;       // operators make a result of the media's data; the host gets that (docs/csd/near-storage.md)
+    logic stores;         // ... and when it has got it, it is written to blocks (db_ssd_near_store)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
     logic counts_read;
@@ -67,6 +69,9 @@ package db_ssd_op_pkg;
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
       OPC_NEAR:         return !near ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1,
                                  to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, counts_read: 1'b1, default: 1'b0};
+      OPC_NEAR_STORE:   return !near ? '0 : op_desc_t'{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1,
+                                 user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, stores: 1'b1,
+                                 counts_read: 1'b1, default: 1'b0};
       OPC_RESV_REGISTER, OPC_RESV_REPORT, OPC_RESV_ACQUIRE, OPC_RESV_RELEASE:
                         return !reservations ? '0 : op_desc_t'{known: 1'b1, firmware: 1'b1, default: 1'b0};
       default:          return '0;

@@ -15,10 +15,12 @@ import re
 import struct
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
+from typing import Any
 
 from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.memory import Buffer
 from doorbell.nvme.vendor import NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
 
 PROGRAMS = 4
@@ -313,22 +315,27 @@ def submit(
     length: int | None = None,
     room: int | None = None,
     phase: int = 0,
+    to: int | None = None,
+    buffer: Buffer | None = None,
     qid: int = 1,
     nsid: int | None = None,
 ) -> Command:
     """A near-storage command; its `buffer` is the result's, the caller's to free.
 
     length: bytes to look at, all unless given; room: of the result buffer, as many as the blocks have unless given.
+    to: the result is stored from this block on, which takes a room of whole blocks. buffer: one that the caller has.
     """
     size = blocks * drive.block_size
     room = size if room is None else room
+    opcode, where = (VendorIoOpc.NEAR, 0) if to is None else (VendorIoOpc.NEAR_STORE, to)
     return drive.submit(
-        qid, VendorIoOpc.NEAR, slba, blocks - 1, drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
-        cdw13=size if length is None else length, cdw14=room, cdw15=number | phase << 16,
+        qid, opcode, slba, blocks - 1, buffer or drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
+        cdw2=where & 0xFFFFFFFF, cdw3=where >> 32, cdw13=size if length is None else length, cdw14=room,
+        cdw15=number | phase << 16,
     )  # fmt: skip
 
 
-def run(drive: Driver, number: int, slba: int, blocks: int, **options: int) -> tuple[Command, bytes]:
+def run(drive: Driver, number: int, slba: int, blocks: int, **options: Any) -> tuple[Command, bytes]:
     """One command, waited for, and what its result buffer has then, with the zeros behind the result."""
     command = submit(drive, number, slba, blocks, **options)
     assert command.buffer is not None

@@ -58,6 +58,7 @@ class VendorIoOpc(IntEnum):
     """Vendor specific I/O commands."""
 
     NEAR = 0x82  # near-storage command (docs/csd/near-storage.md)
+    NEAR_STORE = 0x83  # ... whose result is written to blocks, too
 
 
 class VendorStatus(IntEnum):

@@ -78,6 +78,8 @@ class Entries:
         look, fields = self._look(step, slba, nbytes, there) if op == "near" else (None, {})
         if look is not None:
             nbytes = max(64, min(look.room, LARGEST_ROOM))
+            if look.to is not None:
+                opcode = VendorIoOpc.NEAR_STORE
         data = self._data(step, slba, count, nbytes, there, ranges)
         buffer = self._buffer(step, nbytes, data)
         prps = buffer.prps(nbytes) if buffer else (0, 0)
@@ -98,7 +100,9 @@ class Entries:
             moves = Status.SUCCESS in allowed or Status.INVALID_PRP_OFFSET in allowed  # met after some data
             does = NvmOpc.VERIFY if look is not None else opcode
             pending = there.blocks.begin(does if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
-        fault = self._fault(step, op, buffer, nbytes)
+            if look is not None and look.to is not None and moves:
+                look.stores = there.blocks.begin_unknown(look.to, look.room // size)
+        fault = self._fault(step, op, buffer, nbytes, look)
         command = drive.submit(
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
@@ -133,16 +137,22 @@ class Entries:
         """... and its fields in the entry."""
         number = step["program"] & 0xFFFF
         length, room = (nbytes if step[name] < 0 else step[name] & 0xFFFF_FFFF for name in ("length", "room"))
+        to = None if step["to"] < 0 else step["to"] & (1 << 64) - 1
         model = self.machine.model
         program = model.programs[number] if number < len(model.programs) else None
         phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record_of(program, PHASES)
-        look = Look(slba, length, room, phase, number, [program], part=Part(phase, length))
+        if (
+            to is not None and space is not None and to < 1 << 32
+        ):  # a place that is there; from 2^32 on, one that is not
+            to %= max(1, space.blocks.blocks - room // space.blocks.block_size + 1)
+        look = Look(slba, length, room, phase, number, [program], part=Part(phase, length), to=to)
         if isinstance(program, Crypt):
             look.slot = model.slot_for_programs(program.slot)
             look.key = model.keys.get(look.slot, 0) if look.slot is not None else 0
         if space is not None:
             look.own, look.block_size = space.slot is not None, space.blocks.block_size
-        return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16}
+        where = {} if to is None else {"cdw2": to & 0xFFFF_FFFF, "cdw3": to >> 32}
+        return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16} | where
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
         blocks = space.blocks.blocks if space else 1 << 16
@@ -175,12 +185,14 @@ class Entries:
             buffer.write(data)
         return buffer
 
-    def _fault(self, step: Step, op: str, buffer: Buffer | None, nbytes: int) -> tuple[str, int, bool] | None:
+    def _fault(
+        self, step: Step, op: str, buffer: Buffer | None, nbytes: int, look: Look | None
+    ) -> tuple[str, int, bool] | None:
         kind, part = step["fault"], step["part"]
         if not kind or buffer is None:
             return None
         of_data = part >= 0
-        if of_data and op in ("read", "near"):
+        if of_data and (op == "read" or (look is not None and look.to is None)):
             return None
         pages = buffer.pages if of_data else buffer.list_pages[-1:] if self.drive.sgl else buffer.list_pages
         if not pages:

@@ -150,6 +150,8 @@ class Judge:
                 continue
             if sent.pending is not None and sent.space is not None:
                 sent.space.blocks.taken(sent.pending)
+                if sent.look is not None and sent.look.stores is not None:
+                    sent.space.blocks.taken(sent.look.stores)
             self.ended["taken"] += 1
             self._release(sent)
 
@@ -194,6 +196,15 @@ class Judge:
         values = space.blocks.values(pending, looked_at) if looked_at and pending.blocks >= looked_at else None
         if known := look.check_result(command, got, values):
             self.ended[known] += 1
+        if look.stores is None:
+            return
+        if command.status == Status.SUCCESS and not sent.misled:
+            space.blocks.end_known(look.stores, got[: look.room])
+            self.ended["near: stored"] += 1
+        elif command.status == TOO_LARGE:
+            space.blocks.undone(look.stores)
+        else:
+            space.blocks.taken(look.stores)
 
     def _allowed(self, command: Command, sent: Sent) -> set[int]:
         allowed = set(sent.allowed)

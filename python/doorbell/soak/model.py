@@ -64,6 +64,26 @@ class Blocks(Media):
             change.under = self.key
         return pending
 
+    def begin_unknown(self, slba: int, blocks: int) -> Pending:
+        """A write whose data are known when it has ended: `end_known`, or `undone`."""
+        pending = self.begin(NvmOpc.WRITE, slba, blocks, bytes(blocks * self.block_size))
+        for change in pending.changes:
+            change.under = CHANGING
+        return pending
+
+    def end_known(self, cmd: Pending, data: bytes) -> None:
+        """It has written `data`."""
+        for change in cmd.changes:
+            change.data, change.under = data, self.key
+        self.end(cmd)
+
+    def undone(self, cmd: Pending) -> None:
+        """It has written nothing."""
+        for change in cmd.changes:
+            for lba in range(change.slba, min(change.slba + change.blocks, self.blocks)):
+                self._cells[lba] = [cell for cell in self._cells[lba] if cell[0] is not change]
+        self.taken(cmd)
+
     def taken(self, cmd: Pending) -> None:
         """`cmd` will never complete: each of its blocks may have been written, or not."""
         super().end(cmd, Status.ABORT_SQ_DELETED)
@@ -222,8 +242,10 @@ class Drive:
             limits, opcode if look is None else NvmOpc.READ, nsid=nsid, slba=slba, nlb=nlb, prp1=prp1, prp2=prp2,
             ranges=ranges, fuse=flags & 3, psdt=flags >> 6,
         )  # fmt: skip
-        if look is not None and (refused := look.refused((nlb + 1) * space.blocks.block_size, prps, flags >> 6)):
-            allowed = (allowed - {Status.SUCCESS}) | refused
+        if look is not None:
+            size = (nlb + 1) * space.blocks.block_size
+            if refused := look.refused(size, space.blocks.blocks, prps, flags >> 6):
+                allowed = (allowed - {Status.SUCCESS}) | refused
         if (look is not None or opcode in WITH_DATA) and self.locked(space):
             allowed = (allowed - set(ENDED_WELL)) | {Status.ACCESS_DENIED}
         return allowed

@@ -27,7 +27,7 @@ from doorbell.compute.near import (
 )
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
-from doorbell.nvme.model import Limits, Mismatch, allowed_statuses
+from doorbell.nvme.model import Limits, Mismatch, Pending, allowed_statuses
 from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, VendorStatus
 from doorbell.soak.near_crypt import crypted, fits, leaked
 from doorbell.soak.near_messages import Part, brings
@@ -150,7 +150,8 @@ class Look:
     """What a near-storage command is asked for. programs: those that it may run with; None: it finds none.
 
     Of a Crypt: key, its number (0: there is none, None: it has changed meanwhile), own: the namespace has an operator
-    of its own, block_size: of the namespace. part: what it does to a message.
+    of its own, block_size: of the namespace. part: what it does to a message. to: the block
+    where its result goes, stores: what the model of the blocks calls that.
     """
 
     slba: int
@@ -164,6 +165,8 @@ class Look:
     own: bool = False
     block_size: int = 512
     part: Part | None = None
+    to: int | None = None
+    stores: Pending | None = None
 
     def loaded(self, number: int, program: Program | None) -> None:
         """Another program comes while the command is under way: it finds the old one, none or the new one."""
@@ -174,10 +177,14 @@ class Look:
         if slot == self.slot:
             self.key = None
 
-    def refused(self, size: int, prps: tuple[int, int], psdt: int) -> set[int]:
-        """What is wrong with its fields; size: bytes of its blocks."""
+    def refused(self, size: int, blocks: int, prps: tuple[int, int], psdt: int) -> set[int]:
+        """What is wrong with its fields; size: bytes of its blocks; blocks: of the namespace."""
         legal = 1 <= self.length <= size and 64 <= self.room <= size and not self.room % 64 and self.number < PROGRAMS
+        if self.to is not None:
+            legal = legal and not self.room % self.block_size
         found = set() if legal else {int(Status.INVALID_FIELD)}
+        if self.to is not None and self.to + self.room // self.block_size > blocks:
+            found.add(int(Status.LBA_RANGE))
         if self.room > 0 and not psdt:
             limits = Limits(1, self.room, 0)
             found |= allowed_statuses(limits, NvmOpc.READ, prp1=prps[0], prp2=prps[1]) - {Status.SUCCESS}

@@ -39,10 +39,11 @@ STEPS: dict[str, dict[str, Any]] = {
     # in their pages. match: a Compare of what is there. bad: what is wrong with the entry.
     # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list. text: the data are
     # lines; 2: of fields. Of a near-storage command: length, room: bytes that it looks at, and of its result buffer;
-    # -1: all. phase: modulo the record of its program; -1: more than that. Of a message (SHA-256): its PHASE.
+    # -1: all. phase: modulo the record of its program; -1: more than that. Of a message (SHA-256): its PHASE. to: the
+    # block from which on its result is stored; -1: it is not.
     "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
            "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1,
-           "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0},
+           "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0, "to": -1},
     "run": {"cycles": 100},
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read

@@ -42,6 +42,11 @@ module db_ssd_completion
   output logic                   done_valid,
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
+  output logic                   done_again,
+  /// A near-storage command that stores has not yet done so.
+  output logic                   m_again_valid,
+  input  logic                   m_again_ready,
+  output near_again_t            m_again,
   input  logic [1:0]             media_err,      ///< pulse: [0] read engine, [1] write engine
   /// What a near-storage command came to, before its completion.
   input  logic                   s_near_valid,
@@ -98,7 +103,8 @@ module db_ssd_completion
   db_ssd_completion_collect #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .NEAR(NEAR)) i_collect (
     .clk, .rst(ctrl_rst), .rst_counters(por_rst), .s_ctx_valid, .s_ctx_slot, .s_ctx, .s_slot_valid, .s_slot_ready,
     .s_slot,
-    .s_near_valid, .s_near, .done_valid, .done_slot, .done_aborted, .s_admin_valid, .s_admin_ready, .s_admin,
+    .s_near_valid, .s_near, .done_valid, .done_slot, .done_aborted, .done_again, .m_again_valid, .m_again_ready,
+    .m_again, .s_admin_valid, .s_admin_ready, .s_admin,
     .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
   db_ssd_cq #(
@@ -142,7 +148,8 @@ module db_ssd_completion
     .s_fw_ready(s_fw_post_ready), .s_fw(s_fw_post), .m_post_valid, .m_post_ready, .m_post);
 
   // ---- what others want to know
-  assign busy      = '{slot_completion: s_slot_valid != '0, admin_completion: s_admin_valid, finished: finished_valid,
+  assign busy      = '{slot_completion: s_slot_valid != '0, admin_completion: s_admin_valid,
+                       finished: finished_valid || m_again_valid,
                        cq: !cq_idle, error_log: m_error_valid, coalesce: !coalesce_idle, msix: msix_valid};
   assign stat_data = '{valid: finished_valid && finished_ready && finished.io, slot: finished.slot};
   assign stat_cqe  = '{valid: m_retired_valid && m_retired.io, slot: m_retired.slot};

@@ -3,7 +3,8 @@
 //
 // Looks a slot's command up, counts what SMART / health reports (Base 2.0, 5.16.1.3) and tells the firmware about
 // commands that failed, for the error log. An error that finds the firmware's queue full is not logged. The completion
-// of a command that was aborted goes on marked: no entry is made for it.
+// of a command that was aborted goes on marked: no entry is made for it. A near-storage command that stores comes twice: when
+// its first part has ended well, it goes by m_again instead, to come as a Write (db_ssd_near_store).
 // Latency: 1 cycle: the slot that wins is read at once. Throughput: a completion every 2 cycles.
 module db_ssd_completion_collect
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
@@ -30,6 +31,10 @@ module db_ssd_completion_collect
   output logic                   done_valid,
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
+  output logic                   done_again,    ///< ... it is not over, and keeps its slot
+  output logic                   m_again_valid, ///< it has stored nothing yet; its context comes anew
+  input  logic                   m_again_ready,
+  output near_again_t            m_again,
   /// Completions of the firmware's commands.
   input  logic                   s_admin_valid,
   output logic                   s_admin_ready,
@@ -55,7 +60,7 @@ module db_ssd_completion_collect
   completion_t full_q;
 
   typedef struct packed {  // of a slot's context, what is read here
-    logic             computes;
+    logic             stores, computes;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
@@ -65,11 +70,11 @@ module db_ssd_completion_collect
     logic             counts_read, counts_write;
   } kept_t;
   kept_t                    kept, ctx;
-  localparam int KEPT_W = $bits(kept_t) - int'(!NEAR);
+  localparam int KEPT_W = $bits(kept_t) - 2 * int'(!NEAR);
   logic [KEPT_W-1:0]        ctx_rdata;
-  assign kept = '{computes: s_ctx.desc.computes, fn: s_ctx.fn, sqid: s_ctx.sqid, cid: s_ctx.cid,
-                  nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9], counts_read: s_ctx.desc.counts_read,
-                  counts_write: s_ctx.desc.counts_write};
+  assign kept = '{stores: s_ctx.desc.stores, computes: s_ctx.desc.computes, fn: s_ctx.fn, sqid: s_ctx.sqid,
+                  cid: s_ctx.cid, nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9],
+                  counts_read: s_ctx.desc.counts_read, counts_write: s_ctx.desc.counts_write};
   db_ram_sdp #(.WIDTH(KEPT_W), .DEPTH(NUM_CMDS), .APART(1'b1)) i_ctx (
     .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept[KEPT_W-1:0]), .re(!out_q),
     .raddr(slot_sel.slot[AW-1:0]), .rdata(ctx_rdata));
@@ -85,7 +90,7 @@ module db_ssd_completion_collect
   end else begin : g_no_near
     logic unused_ok;
     assign {ended, dw0} = {slot_q.status, 32'd0};
-    assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes};
+    assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes, kept.stores};
   end
 
   assign by_slot = NUM_FN > 1 && s_admin.io;
@@ -124,7 +129,13 @@ module db_ssd_completion_collect
   assign drop       = first_q ? !admin_q && done_aborted : drop_q;
   always_ff @(posedge clk) drop_q <= drop;
 
-  assign m_finished_valid = out_q;
+  logic again;
+  assign again         = NEAR && !admin_q && ctx.stores && !failed && !drop;
+  assign done_again    = again;
+  assign m_again_valid = out_q && again;
+  assign m_again       = '{slot: slot_q.slot, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, nsid: ctx.nsid};
+
+  assign m_finished_valid = out_q && !again;
   assign m_finished.io    = !admin_q;
   assign m_finished.drop  = drop;
   assign m_finished.slot  = slot_q.slot;
@@ -138,7 +149,7 @@ module db_ssd_completion_collect
       slot_q  <= slot_sel;
       full_q  <= s_admin;
       out_q   <= any;
-    end else if (m_finished_ready) out_q <= 1'b0;
+    end else if (again ? m_again_ready : m_finished_ready) out_q <= 1'b0;
     if (m_error_ready) m_error_valid <= 1'b0;
     if (out_q && first_q && !admin_q && !drop && failed && !m_error_valid) begin
       m_error_valid <= 1'b1;

@@ -30,6 +30,7 @@ module db_ssd_abort
   input  logic                          s_done_valid,
   input  logic [SLOT_W-1:0]             s_done_slot,
   output logic                          done_aborted,
+  input  logic                          s_done_again, ///< ... no: it comes to another, and stays as it is
   /// Has the command of a slot been aborted? In the same cycle. Of a slot that is free it means nothing.
   input  logic [ASKERS-1:0][SLOT_W-1:0] s_slot,
   output logic [ASKERS-1:0]             aborted,
@@ -118,8 +119,8 @@ module db_ssd_abort
     fence       <= state_q == ST_SETTLE && settle_q == '1 && !rst;
     settle_q    <= state_q inside {ST_SETTLE, ST_DECODE} ? settle_q + 1'b1 : '0;
     begun_q     <= s_ctx_valid;
-    done_q      <= s_done_valid || (done_q && s_ctx_valid);
-    if (s_done_valid) done_slot_q <= s_done_slot[AW-1:0];
+    done_q      <= (s_done_valid && !s_done_again) || (done_q && s_ctx_valid);
+    if (s_done_valid && !s_done_again) done_slot_q <= s_done_slot[AW-1:0];
     if (look && hit) begin
       found.found <= 1'b1;
       if (NUM_FN > 1) {found.sqid, found.cid} <= {owner.sqid, owner.cid};

@@ -19,6 +19,7 @@
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   near-storage command: bytes of data or result, reserved bits   Invalid Field
+//   ... that stores: where it does, beyond the namespace           LBA Out of Range
 //   user data of a locked namespace                                Access Denied
 //   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
 //
@@ -47,6 +48,7 @@ module db_ssd_decode
   input  logic                    s_slot_valid,
   output logic                    s_slot_ready,
   input  logic [SLOT_W-1:0]       s_slot,
+  input  logic                    hold,          ///< no command gets one: engines are given another command
   /// Pulse: the context of a slot, when its command comes out, at least one cycle before its completion does.
   output logic                    m_ctx_valid,
   output logic [SLOT_W-1:0]       m_ctx_slot,
@@ -68,6 +70,7 @@ module db_ssd_decode
   output logic                    m_write_valid,
   input  logic                    m_write_ready,
   output cmd_t                    m_cmd,
+  output near_store_t             m_store,       ///< of a near-storage command that stores
   output tap_cmd_t                m_tap_cmd,     ///< with m_ctx, of the same command
   /// Commands that end here.
   output logic                    m_completion_valid,
@@ -163,6 +166,8 @@ module db_ssd_decode
     near_args_t       near_args;
     logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
+    logic [63:0]      store_slba;
+    logic [1:0][64:0] store_end; // behind what is stored, with blocks of [0] 512, [1] 4096 bytes
     logic             ns_in_range;  // 1..NUM_NS
     logic             ns_active;
     logic             ns_all;
@@ -211,8 +216,12 @@ module db_ssd_decode
       s1_d.near_bad  = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
                          sqe.cdw15[15:NEAR_PROGRAMS_LOG2] != '0}};
       for (int i = 0; i < 2; i++)
-        if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1))
+        if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1) ||
+            (s1_d.op.stores && sqe.cdw14[8:6] != '0) || (i == 1 && s1_d.op.stores && sqe.cdw14[11:9] != '0))
           s1_d.near_bad[i] = 1'b1;
+      s1_d.store_slba   = {sqe.cdw3, sqe.cdw2};
+      s1_d.store_end[0] = {1'b0, s1_d.store_slba} + 65'(sqe.cdw14[NEAR_BYTES_W-1:9]);
+      s1_d.store_end[1] = {1'b0, s1_d.store_slba} + 65'(sqe.cdw14[NEAR_BYTES_W-1:12]);
     end
     s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
                      (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
@@ -252,7 +261,9 @@ module db_ssd_decode
   assign slba        = s1_q.op.has_lba ? s1_q.slba : '0;
   assign beyond_mdts = s1_q.lba4k ? (s1_q.nlb >> (MDTS_LOG2 - 12)) != '0
                                   : (s1_q.nlb >> 3 >> (MDTS_LOG2 - 12)) != '0;
-  assign beyond_end  = s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks};
+  assign beyond_end  = (s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks}) ||
+                       (NEAR && s1_q.op.stores && (s1_q.lba4k ? s1_q.store_end[1] > {1'b0, s1_q.blocks}
+                                                              : s1_q.store_end[0] > {1'b0, s1_q.blocks}));
 
   assign bad_size    = (s1_q.op.user_data && beyond_mdts) || (NEAR && s1_q.near_bad[s1_q.lba4k]);
   assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
@@ -269,6 +280,7 @@ module db_ssd_decode
     m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
+    m_store        = '{base: s1_q.base, slba: s1_q.store_slba};
     if (s1_q.op.has_lba)     m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
     else if (s1_q.op.ranges) m_cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
   end
@@ -294,7 +306,7 @@ module db_ssd_decode
   end
 
   // The slot does not wait for the verdict.
-  assign s_slot_ready  = s1_valid_q && !end_valid_q && m_read_ready && m_write_ready;
+  assign s_slot_ready  = s1_valid_q && !end_valid_q && m_read_ready && m_write_ready && !hold;
   assign go            = s_slot_ready && s_slot_valid;
   assign m_read_valid  = go && !failed && s1_q.op.read_engine;
   assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.op.firmware &&

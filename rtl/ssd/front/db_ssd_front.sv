@@ -8,6 +8,7 @@
 //   db_ssd_sq          submission queues: doorbells, arbitration, requests for entries
 //   db_ssd_fetch       what was read, cut into entries
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
+//   db_ssd_near_store  near-storage commands that store: when they come again, Writes
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
 //   db_ssd_abort_watch ... and one that its queue still holds, of each that is sought
@@ -15,7 +16,8 @@
 //
 // Latency: doorbell's TLP to request see db_pcie_bar, 1 (db_ssd_bar) and 4 cycles (db_ssd_sq); entry to command 2.
 module db_ssd_front
-  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_stat_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
+         db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W   = 256,  ///< bits of a row: 128, 256, 512
   parameter int NUM_FN   = 1,    ///< functions, 1..17
@@ -106,6 +108,11 @@ module db_ssd_front
   input  logic                    s_done_valid,
   input  logic [SLOT_W-1:0]       s_done_slot,
   output logic                    done_aborted,
+  input  logic                    s_done_again,
+  /// A near-storage command that stores has its result.
+  input  logic                    s_again_valid,
+  output logic                    s_again_ready,
+  input  near_again_t             s_again,
   /// Has the command of a slot been aborted? In the same cycle.
   input  logic [ASKERS-1:0][SLOT_W-1:0] s_slot,
   output logic [ASKERS-1:0]       slot_aborted,
@@ -217,6 +224,13 @@ module db_ssd_front
   logic              fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
+  // of decode, before db_ssd_near_store
+  logic              hold, decoded_write, decoded_ctx_valid, store_busy;
+  cmd_t              decoded;
+  near_store_t       store;
+  logic [SLOT_W-1:0] decoded_ctx_slot;
+  slot_ctx_t         decoded_ctx;
+  tap_cmd_t          decoded_tap_cmd;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
     .clk, .rst(ctrl_rst), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_info, .s_axis_user,
     .m_sqe_valid(sqe_valid), .m_sqe_ready(sqe_ready), .m_sqe(sqe));
@@ -227,19 +241,35 @@ module db_ssd_front
     .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
     .s_abort(sqe_abort),
     .s_slot_valid(slot_valid),
-    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_ctx_void(ctx_void),
+    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .hold, .m_ctx_valid(decoded_ctx_valid),
+    .m_ctx_slot(decoded_ctx_slot), .m_ctx(decoded_ctx), .m_ctx_void(ctx_void),
     .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_fetch_err_fn(fetch_err_fn),
     .m_admin_lost(admin_lost), .m_admin_valid,
     .m_admin_ready, .m_admin,
-    .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_tap_cmd,
+    .m_read_valid, .m_read_ready, .m_write_valid(decoded_write), .m_write_ready, .m_cmd(decoded), .m_store(store),
+    .m_tap_cmd(decoded_tap_cmd),
     .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .s_ns_valid,
     .s_ns, .ns_rst(rst), .ns_locked);
 
+  if (NEAR) begin : g_near
+    db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (
+      .clk, .rst(ctrl_rst), .busy(store_busy), .hold, .s_read_valid(m_read_valid), .s_write_valid(decoded_write),
+      .s_cmd(decoded), .s_store(store), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
+      .s_ctx(decoded_ctx), .s_tap_cmd(decoded_tap_cmd), .s_again_valid, .s_again_ready, .s_again, .m_write_valid,
+      .m_write_ready, .m_cmd, .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_tap_cmd);
+  end else begin : g_no_near
+    logic unused_ok;
+    assign {hold, store_busy, s_again_ready} = '0;
+    assign {m_write_valid, m_cmd, m_tap_cmd} = {decoded_write, decoded, decoded_tap_cmd};
+    assign {m_ctx_valid, m_ctx_slot, m_ctx}  = {decoded_ctx_valid, decoded_ctx_slot, decoded_ctx};
+    assign unused_ok = &{1'b0, s_again_valid, s_again, store};
+  end
+
   // ---- commands that end before their time
   db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
-    .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx), .s_ctx_void(ctx_void),
-    .s_done_valid,
+    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot), .s_ctx(decoded_ctx),
+    .s_ctx_void(ctx_void), .s_done_valid, .s_done_again,
     .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   logic [ABORT_WATCHES-1:0] watch_abort;
@@ -260,12 +290,13 @@ module db_ssd_front
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy, admin_sqe: m_admin_valid,
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || store_busy, admin_sqe: m_admin_valid,
                            aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.number,
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
                            count: m_fetch.len[12:6]};
-  assign stat_decode   = '{valid: m_ctx_valid, slot: m_ctx_slot, sqid: m_ctx.sqid, cid: m_ctx.cid};
+  assign stat_decode   = '{valid: decoded_ctx_valid, slot: decoded_ctx_slot, sqid: decoded_ctx.sqid,
+                           cid: decoded_ctx.cid};
 
 endmodule

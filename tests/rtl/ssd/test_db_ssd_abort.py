@@ -45,14 +45,14 @@ class Bench:
         self.cids = 0
         self.began = self.ended = -2  # cycles of the last
         self.cycle = 0
-        self.dropped = 0
+        self.dropped = self.agains = 0
         self.decode_free, self.fetch_fenced, self.fenced = 1, 1, 1
 
     async def start(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_ctx_void", "s_done_valid", "s_done_slot", "s_slot",
-                     "s_start", "s_cmd", "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
+        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_ctx_void", "s_done_valid", "s_done_slot", "s_done_again",
+                     "s_slot", "s_start", "s_cmd", "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
             getattr(dut, name).value = 0
         dut.rst.value = 1
         for _ in range(3):
@@ -83,18 +83,25 @@ class Bench:
             dut.s_ctx_void.value = int(starts[1].aborted)
             dut.s_ctx.value = CTX.pack(sqid=starts[1].sqid, cid=starts[1].cid, nsid=nsid, fn=fn)
             self.began = self.cycle
-        stops = None
+        stops, again = None, False
         # A command ends three cycles after it began, at the earliest.
         old = [s for s, c in self.inside.items() if self.cycle >= getattr(c, "since", 0) + 3]
         if self.cycle >= self.ended + 2 and old and rng.random() < ends:
             stops = rng.choice(old)
             dut.s_done_valid.value, dut.s_done_slot.value = 1, stops
+            again = not self.inside[stops].aborted and rng.random() < 0.2  # a part of it has ended, it goes on
+            dut.s_done_again.value = int(again)
             self.ended = self.cycle
         await cocotb.triggers.Timer(1, "ns")
         if stops is not None:
-            command = self.inside.pop(stops)
-            self.freed[stops] = self.cycle
+            command = self.inside[stops]
             assert bool(dut.done_aborted.value) == command.aborted, (stops, command)
+            if again:
+                command.since = self.cycle  # type: ignore[attr-defined]
+                self.agains += 1
+            else:
+                del self.inside[stops]
+                self.freed[stops] = self.cycle
             self.dropped += command.aborted
         # What is aborted in this cycle is so from the next one on.
         if dut.ends.value:
@@ -167,7 +174,7 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
         await b.check_askers()
     for _ in range(8 * b.num):
         await b.step(0.0, 0.9)
-    assert not b.inside and b.dropped > b.num
+    assert not b.inside and b.dropped > b.num and b.agains > b.num
 
 
 @cocotb.test()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import random
 from collections import Counter, deque
@@ -17,7 +18,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
-READ, WRITE, COMPARE, VERIFY, NEAR = 0x02, 0x01, 0x05, 0x0C, 0x82
+READ, WRITE, COMPARE, VERIFY, NEAR, STORE = 0x02, 0x01, 0x05, 0x0C, 0x82, 0x83
 INVALID_FIELD, TOO_LARGE, NOT_LOADED = 0x4002, 0x1C0, 0x1C1
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
 DECODE, RD, WR, ADMIN = range(4)
@@ -29,6 +30,7 @@ SLOT = layout("db_ssd_pkg", "slot_completion_t")
 COMPLETION = layout("db_ssd_pkg", "completion_t")
 FINISHED = layout("db_ssd_pkg", "finished_t")
 ERROR = layout("db_ssd_pkg", "error_log_t")
+AGAIN = layout("db_ssd_near_pkg", "near_again_t")
 RESULT = layout("db_ssd_near_pkg", "near_result_t")
 SMART = layout("db_ssd_pkg", "smart_counters_t")
 COUNTERS = {"rd": "read_cmds", "wr": "write_cmds", "rd_sectors": "read_sectors", "wr_sectors": "write_sectors"}
@@ -43,11 +45,13 @@ class Command:
     nsid: int
     slba: int
     bytes: int
+    part: int = 1  # of a STORE: 2, what it writes
 
     def bits(self) -> int:
         desc = {
-            "counts_read": self.opcode in (READ, COMPARE, VERIFY, NEAR), "counts_write": self.opcode == WRITE,
-            "computes": self.opcode == NEAR,
+            "counts_read": self.opcode in (READ, COMPARE, VERIFY, NEAR) or self.opcode == STORE and self.part == 1,
+            "counts_write": self.opcode == WRITE or self.opcode == STORE and self.part == 2,
+            "computes": self.opcode in (NEAR, STORE), "stores": self.opcode == STORE and self.part == 1,
         }  # fmt: skip
         return CTX.pack(
             desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba, bytes=self.bytes
@@ -83,6 +87,7 @@ class Bench:
         self.offered = [False] * 4
         self.inside: deque[tuple[int, Done]] = deque()
         self.ctx: deque[tuple[int, Command]] = deque()
+        self.later: deque[tuple[int, Done]] = deque()  # second parts, and from when on they may end
         self.near: deque[tuple[int, ...]] = deque()
         self.free = list(range(self.num_cmds))
         self.order: list[int] = []
@@ -93,7 +98,8 @@ class Bench:
         self.err_held: tuple[int, ...] | None = None
         self.want = Counter(rd=0, wr=0, rd_sectors=0, wr_sectors=0)
         self.media_errors = 0
-        self.rate = self.ready = self.err_ready = 1.0
+        self.rate = self.ready = self.err_ready = self.again_ready = 1.0
+        self.agains = 0
 
     async def start(self) -> None:
         d = self.dut
@@ -110,6 +116,8 @@ class Bench:
             "s_admin",
             "m_finished_ready",
             "m_error_ready",
+            "m_again_ready",
+            "done_aborted",
             "media_err",
         ):
             getattr(d, name).value = 0
@@ -143,13 +151,13 @@ class Bench:
             await self.step()
         slot = self.free.pop(r.randrange(len(self.free)))
         if opcode is None:
-            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, NEAR, NEAR, *OTHERS))
+            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, NEAR, NEAR, STORE, STORE, *OTHERS))
         c = self.random_command(opcode)
         self.ctx.append((slot, c))
         while self.ctx:
             await self.step()
         dw0, end = 0, status
-        if opcode == NEAR:  # what operators say counts where nothing else went wrong
+        if opcode in (NEAR, STORE):  # what operators say counts where nothing else went wrong
             none, absent, too_large = r.random() < 0.2, r.random() < 0.2, r.random() < 0.3
             found = r.getrandbits(21)
             self.near.append((slot, int(none), int(absent), int(too_large), found))
@@ -169,6 +177,8 @@ class Bench:
         d.s_near_valid.value = int(bool(self.near))
         if self.near:
             d.s_near.value = RESULT.pack(dict(zip(RESULT, self.near.popleft(), strict=True)))
+        while self.later and self.cycle >= self.later[0][0]:
+            self.queues[WR].append(self.later.popleft()[1])
         slots = 0
         for i in range(4):
             self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
@@ -184,6 +194,7 @@ class Bench:
         d.media_err.value = media_err
         d.m_finished_ready.value = int(rng.random() < self.ready)
         d.m_error_ready.value = int(rng.random() < self.err_ready)
+        d.m_again_ready.value = int(rng.random() < self.again_ready)
         await RisingEdge(d.clk)
         self.look()
         self.cycle += 1
@@ -192,6 +203,7 @@ class Bench:
     def look(self) -> None:
         d = self.dut
         # out
+        self.look_again()
         if d.m_finished_valid.value == 1:
             finished = FINISHED.unpack(int(d.m_finished.value))
             end = finished["completion"]
@@ -200,6 +212,7 @@ class Bench:
             taken, done = self.inside[0]
             assert got == done.full and finished["io"] == int(done.command is not None)
             assert done.command is None or finished["slot"] == done.slot
+            assert not self.comes_again(done), "it has not stored"
             if self.held is None:
                 assert self.cycle - taken == LATENCY
                 self.account(done)
@@ -231,21 +244,50 @@ class Bench:
             self.offered[i] = False
             self.order.append(i)
 
+    @staticmethod
+    def comes_again(done: Done) -> bool:
+        return done.command is not None and (done.command.opcode, done.command.part, done.full[3]) == (STORE, 1, 0)
+
+    def look_again(self) -> None:
+        """A command that stores, whose first part has ended well, goes out apart; its Write ends later."""
+        d = self.dut
+        if d.m_again_valid.value != 1:
+            return
+        assert d.m_finished_valid.value == 0
+        taken, done = self.inside[0]
+        c = done.command
+        assert c is not None and self.comes_again(done)
+        got = AGAIN.unpack(int(d.m_again.value))
+        assert got == {"slot": done.slot, "fn": c.fn, "sqid": c.sqid, "cid": c.cid, "nsid": c.nsid}
+        first = self.cycle == taken + LATENCY
+        assert d.done_valid.value == int(first) and d.done_again.value == 1
+        if first:
+            self.account(done)
+        if d.m_again_ready.value == 1:
+            self.inside.popleft()
+            self.agains += 1
+            r = self.rng
+            second = dataclasses.replace(c, part=2, slba=r.getrandbits(64), bytes=512 * r.randint(1, 2048))
+            self.ctx.append((done.slot, second))
+            status = r.choice([0, 0, r.getrandbits(15)])
+            full = (*done.full[:3], status, 0 if status else done.full[4])
+            self.later.append((self.cycle + 3, Done(WR, done.slot, status, second, full)))
+
     def account(self, done: Done) -> None:
         c = done.command
         if c is None:
             return
         if status := done.full[3]:
             self.failed.append((c.sqid, c.cid, status, c.nsid, c.slba))
-        elif c.opcode in (READ, COMPARE, VERIFY, NEAR):
+        elif c.opcode in (READ, COMPARE, VERIFY, NEAR) or c.opcode == STORE and c.part == 1:
             self.want.update(rd=1, rd_sectors=c.bytes // 512)
-        elif c.opcode == WRITE:
+        elif c.opcode in (WRITE, STORE):
             self.want.update(wr=1, wr_sectors=c.bytes // 512)
 
     async def settle(self) -> None:
         for _ in range(5000):
             await self.step()
-            if not any(self.queues) and not self.inside:
+            if not any(self.queues) and not self.inside and not self.later:
                 for _ in range(5):
                     await self.step()
                 return
@@ -263,11 +305,13 @@ async def random_traffic(dut: Any) -> None:
     await b.start()
     for _ in range(12):
         b.rate, b.ready = b.rng.choice([0.2, 1.0]), b.rng.choice([0.2, 0.7, 1.0])
+        b.again_ready = b.rng.choice([0.2, 1.0])
         for _ in range(40):
             await b.add(b.rng.randrange(4), by_slot=b.rng.random() < 0.5)
         await b.settle()
         b.check_counters()
     assert b.logged == b.failed and b.failed  # the firmware was never slow
+    assert b.agains > 10
     assert len(b.free) == b.num_cmds and set(b.order) == {DECODE, RD, WR, ADMIN}
 
 
@@ -343,7 +387,7 @@ async def fair_and_fast(dut: Any) -> None:
     each = min(8, b.num_cmds // 4)
     for _ in range(each):
         for source in range(4):
-            await b.add(source)
+            await b.add(source, READ if source < ADMIN else None)
     b.rate = 1.0
     await b.settle()
     assert all(set(b.order[i : i + 4]) == {DECODE, RD, WR, ADMIN} for i in range(0, 4 * each, 4)), b.order

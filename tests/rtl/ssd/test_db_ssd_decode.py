@@ -20,13 +20,14 @@ FLUSH, WRITE, READ, COMPARE, WRITE_ZEROES, DSM, VERIFY = 0x00, 0x01, 0x02, 0x05,
 WRITE_UNCOR = 0x04
 OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
 OPS += (WRITE_UNCOR,) if os.environ.get("UNCORRECTABLE") == "1" else ()
-NEAR = 0x82
-OPS += (NEAR,) if os.environ.get("NEAR") == "1" else ()
+NEAR, STORE = 0x82, 0x83
+NEARS = (NEAR, STORE)
+OPS += NEARS if os.environ.get("NEAR") == "1" else ()
 RESERVATIONS = (0x0D, 0x0E, 0x11, 0x15) if int(os.environ.get("NUM_FN", "1")) > 1 else ()
-READ_ENGINE = (READ, VERIFY, NEAR)
+READ_ENGINE = (READ, VERIFY, *NEARS)
 READ_GROUP = (READ, VERIFY, COMPARE, NEAR)  # of Base 2.0, "Command Behavior in the Presence of a Reservation"
-USER_DATA = (READ, WRITE, COMPARE, NEAR)
-WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY, NEAR)  # those whose CDW12 has it
+USER_DATA = (READ, WRITE, COMPARE, *NEARS)
+WITH_FUA = (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY, *NEARS)  # those whose CDW12 has it
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
 ACCESS_DENIED = DNR | 0x286
@@ -44,12 +45,16 @@ BAD_COUNT = DNR | 0x0E
 LONG_LIST = (BAD_COUNT if NUM_FN > 1 else 0) if SGL else INVALID_FIELD
 
 
-def sqe(opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0, more=None) -> int:
+def sqe(
+    opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0, more=None, to=None
+) -> int:
     """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for, and for 13 to
-    15, unless more has these."""
+    15, unless more has these; to: a block, for dwords 2 and 3."""
     dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
     prps = (prp1 & M32, prp1 >> 32, prp2 & M32, prp2 >> 32)
     spare = [rest >> 32 * i & M32 for i in range(7)]
+    if to is not None:
+        spare[:2] = to & M32, to >> 32
     words = [dw0, nsid, *spare[:4], *prps, cdw10, cdw11, cdw12, *(more or spare[4:])]
     return sum(w << 32 * i for i, w in enumerate(words))
 
@@ -66,7 +71,7 @@ class Model:
         dw = [entry >> 32 * i & M32 for i in range(16)]
         opc, psdt, nsid = dw[0] & 0xFF, dw[0] >> 14 & 3, dw[1]
         slba, blocks = dw[11] << 32 | dw[10], (dw[12] & 0xFFFF) + 1
-        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc in (WRITE_UNCOR, NEAR) and opc in OPS)
+        has_lba = opc in (READ, WRITE, COMPARE, WRITE_ZEROES, VERIFY) or (opc in (WRITE_UNCOR, *NEARS) and opc in OPS)
         in_range = 1 <= nsid <= len(self.ns)
         active, base, size, lba4k = self.ns[nsid - 1] if in_range else (False, 0, 0, False)
         place = (place_of(fn, NUM_FN) or 0) if NUM_FN > 1 else 0
@@ -106,16 +111,18 @@ class Model:
                 return CONFLICT
             if has_lba and slba + blocks > size:
                 return LBA_RANGE
+            if opc == STORE and (dw[3] << 32 | dw[2]) + (dw[14] & 0x1FFFFF) // block > size:
+                return LBA_RANGE
             if opc in USER_DATA and count > MDTS:
                 return INVALID_FIELD
             length, room = dw[13], dw[14]
-            if opc == NEAR and not (1 <= length <= count and 64 <= room <= count and room % 64 == 0):
+            if opc in NEARS and not (1 <= length <= count and 64 <= room <= count and room % 64 == 0):
                 return INVALID_FIELD
-            if opc == NEAR and dw[15] >> 2 & 0x3FFF:
+            if opc in NEARS and dw[15] >> 2 & 0x3FFF or opc == STORE and room % block:
                 return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
-            if (opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR) or deallocates) and self.read_only >> (nsid - 1) & 1:
+            if (opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, STORE) or deallocates) and self.read_only >> (nsid - 1) & 1:
                 return WRITE_PROTECTED
             if opc in USER_DATA and self.locked >> (nsid - 1) & 1:
                 return ACCESS_DENIED
@@ -136,13 +143,15 @@ class Model:
             lba4k=int(lba4k),
             media_addr=base + (slba * block if has_lba else 0) & M64,
             ns_blocks=ARGS.pack(data=dw[13], result=dw[14], number=dw[15] & 3, phase=dw[15] >> 16)
-            if opc == NEAR
+            if opc in NEARS
             else size,
             bytes=count,
             sgl=int(psdt > 0),
             prp1=dw[7] << 32 | dw[6],
             prp2=dw[9] << 32 | dw[8],
         )
+        if opc == STORE:
+            command["store"] = base, dw[3] << 32 | dw[2]
         return "read" if opc in READ_ENGINE else "write", command, context
 
 
@@ -156,6 +165,7 @@ NAMESPACE = layout("db_ssd_pkg", "namespace_t")
 NS_ENTRY = layout("db_ssd_pkg", "ns_entry_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
 ARGS = layout("db_ssd_near_pkg", "near_args_t")
+WHERE = layout("db_ssd_near_pkg", "near_store_t")
 
 
 def descriptor(opc: int) -> dict[str, int]:
@@ -167,12 +177,12 @@ def descriptor(opc: int) -> dict[str, int]:
     fields = {
         "known": True, "has_lba": opc not in (DSM, FLUSH), "any_namespace": opc == FLUSH,
         "has_fua": opc in WITH_FUA, "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
-        "modifies": opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, DSM),
-        "to_host": opc in (READ, NEAR), "computes": opc == NEAR,
+        "modifies": opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, DSM, STORE),
+        "to_host": opc in (READ, *NEARS), "computes": opc in NEARS, "stores": opc == STORE,
         "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
-        "counts_read": opc in (READ, COMPARE, VERIFY, NEAR), "counts_write": opc == WRITE}  # fmt: skip
+        "counts_read": opc in (READ, COMPARE, VERIFY, *NEARS), "counts_write": opc == WRITE}  # fmt: skip
     return {name: int(value) for name, value in fields.items()}
 
 
@@ -181,7 +191,7 @@ OPC = {str(DESC.unpack(DESC.pack(descriptor(opc)))): opc for opc in OPS}  # by d
 
 def random_entry(rng: random.Random, ns) -> int:
     """Mostly legal, with the edges of every check."""
-    opc = rng.choice([*OPS, *OPS, *RESERVATIONS, rng.getrandbits(8)])
+    opc = rng.choice([*OPS, *OPS, *(NEARS if NEAR in OPS else ()), *RESERVATIONS, rng.getrandbits(8)])
     odd = rng.choice((0, len(ns) + 1, M32, 1 << 31, 257))
     nsid = rng.choice((*range(1, len(ns) + 1), *range(1, len(ns) + 1), 1, odd))
     _, _, size, lba4k = ns[nsid - 1] if 1 <= nsid <= len(ns) else ns[0]
@@ -203,12 +213,16 @@ def random_entry(rng: random.Random, ns) -> int:
     cdw10, cdw11 = slba & M32, slba >> 32
     if opc == DSM:
         cdw10, cdw11 = rng.choice((3, 4, rng.getrandbits(8))), rng.getrandbits(3)
-    size = (nlb + 1) * (4096 if lba4k else 512)
+    block, ns_blocks = 4096 if lba4k else 512, size
+    size = (nlb + 1) * block
     near = [
         rng.choice((size, size, rng.randint(1, size), 1, 0, size + 1, M32)),
-        rng.choice((size, size, 64, 64 * rng.randint(1, size // 64), 0, 32, size + 64, 1 << 31)),
+        rng.choice((size, size, block, 64, 64 * rng.randint(1, size // 64), 0, 32, size + 64, 1 << 31)),
         rng.getrandbits(2) | rng.getrandbits(16) << 16 | (rng.randrange(4, 1 << 16) if rng.random() < 0.1 else 0),
     ]
+    if opc in NEARS and rng.random() < 0.6:  # mostly whole blocks
+        near[:2] = size, block * rng.randint(1, nlb + 1)
+    last = ns_blocks - near[1] // block
     rare = lambda bits: rng.getrandbits(bits) if rng.random() < 0.04 else 0  # noqa: E731
     return sqe(
         opc,
@@ -222,8 +236,9 @@ def random_entry(rng: random.Random, ns) -> int:
         cdw11,
         nlb | rng.getrandbits(2) << 30 | rare(4) << 20,
         rng.getrandbits(224),
-        near if opc == NEAR else None,
-    )
+        near if opc in NEARS else None,
+        rng.choice((0, max(last, 0), max(last + 1, 0), rng.getrandbits(64), M64)) if opc == STORE else None,
+    )  # fmt: skip
 
 
 class Bench:
@@ -254,6 +269,7 @@ class Bench:
         d.rst.value = d.ns_rst.value = 1
         for p in (
             "s_ns_valid",
+            "hold",
             "s_sqe_valid",
             "s_slot_valid",
             "m_admin_ready",
@@ -286,7 +302,7 @@ class Bench:
         await RisingEdge(d.clk)
         d.s_ns_valid.value = 0
 
-    async def run(self, entries, stall: float, stuck: tuple[str, ...] = (), limit: int = 20_000) -> int:
+    async def run(self, entries, stall: float, stuck: tuple[str, ...] = (), limit: int = 25_000) -> int:
         """entries: (fn, sqid, head, err, data). stuck: outputs that are never ready. Ends when all (not stuck) is out,
         or at `limit` cycles; returns the cycles from the first entry taken to the last output."""
         d, rng = self.dut, self.rng
@@ -294,7 +310,7 @@ class Bench:
         want: dict[str, deque] = {p: deque() for p in (*PORTS, "head", "fetch_err")}
         ports = [(p, getattr(d, f"m_{p}_valid"), getattr(d, f"m_{p}_ready")) for p in PORTS]
         ready = dict.fromkeys(PORTS, False)
-        valid, cycle, start, end, quiet = False, 0, 0, 0, 0
+        valid, held, cycle, start, end, quiet = False, False, 0, 0, 0, 0
         aborted = False
         command, taken = None, 0  # what an engine took in the cycle before: (port, fields), and when
         waiting: deque[tuple] = deque()  # I/O entries taken, not yet in a slot
@@ -356,8 +372,11 @@ class Bench:
                     continue
                 end = cycle
                 if p in ("read", "write"):
-                    assert command is None
+                    assert command is None and not held
                     command, taken = (p, CMD.unpack(int(d.m_cmd.value))), cycle
+                    if command[1]["desc"]["stores"]:
+                        where = WHERE.unpack(int(d.m_store.value))
+                        command[1]["store"] = where["base"], where["slba"]
                     continue
                 if p == "admin":
                     admin = int(d.m_admin.value)
@@ -386,6 +405,8 @@ class Bench:
                 self.slot_valid = True
                 d.s_slot.value = self.slots[0]
             d.s_sqe_valid.value, d.s_slot_valid.value = int(valid), int(self.slot_valid)
+            held = stall > 0 and rng.random() < 0.1
+            d.hold.value = int(held)
             for p, _, r in ports:
                 ready[p] = p not in stuck and rng.random() >= stall
                 r.value = int(ready[p])
@@ -511,6 +532,15 @@ async def edges(dut):
             ([size, 96, 0], INVALID_FIELD), ([size, 64, 4], INVALID_FIELD), ([size, 64, 1 << 15], INVALID_FIELD),
         ]  # fmt: skip
         cases += [(sqe(NEAR, cdw12=1, more=more), end if NEAR in OPS else INVALID_OPCODE) for more, end in near_cases]
+        block = size // 2
+        store_cases = [
+            ([1, size, 0], 9998, 0), ([1, size, 0], 9999, LBA_RANGE), ([size, block, 0], 9999, 0),
+            ([1, block, 0], 10_000, LBA_RANGE), ([1, block, 0], M64, LBA_RANGE), ([1, block, 0], 1 << 32, LBA_RANGE),
+            ([1, block - 64, 0], 0, INVALID_FIELD), ([1, block // 2, 0], 0, INVALID_FIELD),
+            ([0, block, 0], 0, INVALID_FIELD),
+        ]  # fmt: skip
+        cases += [(sqe(STORE, cdw12=1, more=more, to=to), end if STORE in OPS else INVALID_OPCODE)
+                  for more, to, end in store_cases]  # fmt: skip
         for entry, status in cases:  # the table is the second opinion on the model
             port, fields, _ = b.model.expect(0, IO, entry)
             assert fields.get("status", 0) == status, f"model: {port} {fields} for {entry:x}"
