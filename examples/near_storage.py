@@ -183,7 +183,7 @@ def moved(drive: Driver, what: str, size: int, send: Callable[[int], Command], w
 
 def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
     """From blocks to others: by a host that reads and writes, by commands that store. options: as of `measure`."""
-    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1, "CMB_LOG2": 21}}
+    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1, "CMB_LOG2": 23}}
     sim = open_sim("rtl", **wanted | {"media_size": 16 << 20} | options)  # type: ignore[arg-type]
     drive = Driver(sim, HostMemory(64 << 20))
     drive.start(queues=1, entries=256)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from doorbell.compute.near import PROGRAMS
-from doorbell.soak.generate_near import is_message, near_kind, near_look, near_program, whole_message
+from doorbell.soak.generate_near import is_message, near_kind, near_look, near_program, store_look, whole_message
 from doorbell.soak.generate_ssds import ssd_trouble
 from doorbell.soak.near_kinds import CTR_SLOTS
 from doorbell.soak.steps import BAD, CUTS, FAULTS, OPS, RESETS, TIMINGS, Step
@@ -41,6 +41,7 @@ class Generator:
     def __init__(self, seed: int, shape: Shape, rng: random.Random | None = None) -> None:
         """rng: where the random numbers come from, else they are made of the seed."""
         self.rng = rng or random.Random(seed)
+        self.stores = rng or random.Random(f"{seed}, stores")  # apart, so that seeds of before mean what they meant
         self.shape = shape
         self.serial = 0
         self.resets: list[str] = []
@@ -127,7 +128,7 @@ class Generator:
             if self.shape.near and rng.random() < 0.7:
                 step["text"] = rng.choice((1, 1, 2))
         if op == "near":
-            step |= near_look(rng, step["count"], self.messages)
+            step |= near_look(rng, step["count"], self.messages) | store_look(self.stores, step["count"])
         if op == "compare" and rng.random() < 0.7:
             step["match"] = 1
         if op == "dsm":

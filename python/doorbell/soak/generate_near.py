@@ -60,10 +60,12 @@ def whole_message(rng: random.Random, number: int, spaces: int, queues: int) -> 
 
 
 def store_look(rng: random.Random, count: int) -> Step:
-    """Where the result of a command of so many blocks goes: mostly whole blocks, near what others read and write."""
+    """Of three commands of so many blocks one stores: mostly whole blocks, where others read and write."""
+    if rng.random() > 0.3:
+        return {}
     step: Step = {"to": rng.choice((0, rng.randrange(64), rng.randrange(64), rng.randrange(256)))}
     if rng.random() < 0.02:
-        step["to"] = rng.choice((1 << 40, (1 << 63) - 1))
+        step["to"] = rng.choice((1 << 32, (1 << 40) - 1))
     if rng.random() < 0.9:
         step["room"] = rng.choice((512, 4096, 512 * rng.randint(1, count), 512 * count, -1))
     return step
@@ -79,8 +81,6 @@ def near_look(rng: random.Random, count: int, messages: Container[int] = ()) -> 
         step["length"] = rng.choice((rng.randint(1, most), rng.randint(1, most), 1, most - 1, 64 * count))
     if rng.random() < 0.6:
         step["room"] = rng.choice((64, 64, 128, 64 * rng.randint(1, 8 * count), most))
-    if rng.random() < 0.3:
-        step |= store_look(rng, count)
     if rng.random() < 0.4:
         step["phase"] = rng.choice((1, rng.randrange(64), rng.randrange(3000), rng.randrange(3000), -1))
     if rng.random() < 0.03:

@@ -47,4 +47,6 @@ def test_the_page() -> None:
             assert digests[1] == f"{row.gb_per_s:.2f}"
             continue
         found.setdefault(row.what, []).append((f"{row.gb_per_s:.2f}", f"{100 * row.to_host:.1f}"))
+    for moved in near_storage.stored():
+        found.setdefault(moved.what, []).append((f"{moved.gb_per_s:.2f}", f"{100 * moved.on_link:.1f}"))
     assert found == told

@@ -178,6 +178,20 @@ def test_a_wrong_result_is_noticed(player: Player) -> None:
     assert caught.value.kind == "data"
 
 
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_wrong_store_is_noticed(player: Player, fits: bool) -> None:
+    """Blocks that have not what the buffer has; blocks that have changed although the result was too large."""
+    ready(player)
+    player.play(near(to=40, room=4096 if fits else 512))
+    player.play({"do": "wait"})
+    assert player.judge.ended["near: stored" if fits else "RESULT_TOO_LARGE"] == 1
+    player.play({"do": "check"})
+    player.drive.sim.media_view(40 * 512, 1)[0] ^= 1  # type: ignore[union-attr]
+    with pytest.raises(Failure, match="block 40") as caught:
+        player.play({"do": "check"})
+    assert caught.value.kind == "data"
+
+
 @pytest.mark.parametrize(("change", "why"), [
     ({"dw0": -16}, "not all is zero behind"),
     pytest.param({"dw0": 1 << 20}, "ended with 0x0", marks=pytest.mark.nightly),

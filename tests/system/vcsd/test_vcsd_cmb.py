@@ -49,3 +49,10 @@ def test_with_operators(make_drive: MakeDrive) -> None:
     cmb.settle()
     assert result.read() == program.result(data).ljust(len(data), b"\0")
     assert drive.sim.counters()["up.MWr.payload"] - before <= 32, "an entry, an interrupt"
+    sent = drive.sim.counters()
+    room = 48 * 512
+    drive.run(near.submit(drive, 0, 0, 64, room=room, to=1000, buffer=result))
+    got = drive.sim.counters()
+    assert got["up.MWr.payload"] - sent["up.MWr.payload"] <= 32, "an entry, an interrupt"
+    assert got["down.CplD.payload"] - sent["down.CplD.payload"] == 64, "the command"
+    assert drive.read(1000, 48) == program.result(data).ljust(room, b"\0")

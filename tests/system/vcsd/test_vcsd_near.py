@@ -12,11 +12,12 @@ from cards import PARAMS, SIZE, card_of, one_of_all
 from csd_drive import xts
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import Aggregate, ColumnType, Crypt, Grep, Hash
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.vendor import NearComparison
 from near_words import random_program, random_text
 from traffic import MakeDrive
 
@@ -88,6 +89,34 @@ def test_keys_and_messages_of_programs(card: Driver) -> None:
     for command, want in under_way:
         check(command, want)
     assert near.digest(card, 3, first, 16000) == hashlib.sha256(secret[:16000]).digest()
+
+
+def test_stored_on_two_ssds(card: Driver) -> None:
+    """Results that go to the second SSD, and to the first, from blocks on both; many under way."""
+    rng = random.Random(6)
+    first = border(card) - BLOCKS // 2
+    data = random_text(rng, BLOCKS * 512)
+    card.write(first, data)
+    programs = [Grep((b"ab", b"B."), where=True), Filter(4, (Predicate(ColumnType.U8, 1, NearComparison.LESS, 0x60),))]
+    for number, program in enumerate(programs):
+        near.load(card, number, program.program())
+    for base in (border(card) + BLOCKS, border(card) - 16 - 32 * 19 - BLOCKS, 64):  # on the second SSD; on the first
+        under_way = []
+        for i in range(20):
+            at = rng.randrange(BLOCKS - 32)
+            want = programs[i % 2].result(data[at * 512 : (at + 32) * 512])
+            command = near.submit(card, i % 2, first + at, 32, to=base + 32 * i, qid=1 + i // 2 % 2)
+            under_way.append((command, want, base + 32 * i))
+        card.wait([c for c, *_ in under_way])
+        for command, want, at in under_way:
+            check(command, want)
+            assert card.read(at, 32) == want.ljust(32 * 512, b"\0")
+    across = border(card) - 16  # among what is looked at
+    want = programs[1].result(data)
+    command = near.submit(card, 1, first, BLOCKS, to=across - BLOCKS // 2)
+    card.wait([command])
+    check(command, want)
+    assert card.read(across - BLOCKS // 2, BLOCKS) == want.ljust(BLOCKS * 512, b"\0")
 
 
 def test_encrypted(card: Driver) -> None:
