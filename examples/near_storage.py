@@ -182,7 +182,10 @@ def moved(drive: Driver, what: str, size: int, send: Callable[[int], Command], w
 
 
 def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
-    """From blocks to others: by a host that reads and writes, by commands that store. options: as of `measure`."""
+    """From blocks to others: by a host that reads and writes, by commands that store; and what is looked at in memory.
+
+    options: as of `measure`.
+    """
     wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1, "CMB_LOG2": 23}}
     sim = open_sim("rtl", **wanted | {"media_size": 16 << 20} | options)  # type: ignore[arg-type]
     drive = Driver(sim, HostMemory(64 << 20))
@@ -204,12 +207,23 @@ def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
             drive, number, at, blocks, room=room, to=behind + at, buffer=Buffer(memory, room)
         )  # fmt: skip
 
+    near.load(drive, 2, Aggregate(ColumnType.I32, 16, 4).program())
+
+    def look(held: Buffer, size: int) -> Callable[[int], Command]:
+        blocks = size // drive.block_size
+        return lambda at: near.submit(drive, 2, 0, blocks, room=64, source=held.address + at * drive.block_size)
+
+    held = [(Buffer(memory, TOTAL), where) for memory, where in ((drive.memory, "host"), (card, "card"))]
+    for buffer, _ in held:
+        buffer.write(data)
     rows = []
     for size in sizes:
         rows.append(moved(drive, "Read, then Write", size, read(size), writes=True))
         for memory, where in ((drive.memory, "host memory"), (card, "card memory")):
             rows.append(moved(drive, f"Encrypt, in {where}", size, store(0, size, size, memory)))
             rows.append(moved(drive, f"Filter, in {where}", size, store(1, size, size // 2, memory)))
+        for buffer, where in held:
+            rows.append(moved(drive, f"Aggregate of {where} memory", size, look(buffer, size)))
     sim.close()
     return rows
 

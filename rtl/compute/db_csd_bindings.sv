@@ -66,7 +66,8 @@ module db_csd_bindings
     ctx.dir   = s_tap_cmd.write;
     ctx.tag   = tag_q;
     for (int i = 0; i < NUM_NS; i++) begin
-      if (cmd.nsid == 32'(i + 1) && cmd.desc.user_data) begin  // a list of ranges is nobody's data
+      // A list of ranges, and data that a near-storage command has from memory, are not the namespace's.
+      if (cmd.nsid == 32'(i + 1) && cmd.desc.user_data && !cmd.desc.memory) begin
         ctx.op       = op_q[i];
         ctx.key_slot = slot_q[i];
       end

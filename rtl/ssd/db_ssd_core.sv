@@ -21,7 +21,7 @@
 `include "db_pcie_types.svh"
 module db_ssd_core
   import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
-         db_ssd_data_pkg::*, db_ssd_stat_pkg::*;
+         db_ssd_data_pkg::*, db_ssd_link_pkg::*, db_ssd_stat_pkg::*;
 #(
   parameter int DATA_W       = 256,        ///< bits: 128, 256, 512
   parameter int NUM_FN       = 1,          ///< functions, 1..17: the PF and its VFs
@@ -96,38 +96,32 @@ module db_ssd_core
   end
 
   // ---- read clients of db_pcie_endpoint
-  localparam int RD_DATA = 0;  // data of Write, Compare, Dataset Management
-  localparam int RD_SQE  = 1;
-  localparam int RD_PRPR = 2;  // PRP lists of the read engine
-  localparam int RD_PRPW = 3;  // ... of the write engine
-  localparam int RD_FW   = 4;
-  localparam int RD_NUM  = 5;
-  logic        [RD_NUM-1:0]             read_valid, read_ready, row_valid, row_ready;
-  segment_t    [RD_NUM-1:0]             read;
-  fetch_user_t [RD_NUM-1:0]             read_user, row_user;
-  logic        [RD_NUM-1:0][DATA_W-1:0] row_data;
-  row_info_t   [RD_NUM-1:0]             row_info;
-  assign {read_user[RD_DATA], read_user[RD_PRPR], read_user[RD_PRPW], read_user[RD_FW]} = '0;
-  logic [RD_NUM-1:0][SLOT_W-1:0] read_slot, read_at;     // of a request; of that at work
-  logic [RD_NUM-1:0]             read_void;
+  localparam int RD_LAST = NEAR ? RD_NEAR : RD_FW;
+  logic        [RD_MOST-1:0]             read_valid, read_ready, row_valid, row_ready;
+  segment_t    [RD_MOST-1:0]             read;
+  fetch_user_t [RD_MOST-1:0]             read_user, row_user;
+  logic        [RD_MOST-1:0][DATA_W-1:0] row_data;
+  row_info_t   [RD_MOST-1:0]             row_info;
+  logic [RD_MOST-1:0][SLOT_W-1:0] read_slot, read_at;     // of a request; of that at work
+  logic [RD_MOST-1:0]             read_void;
   assign {read_slot[RD_SQE], read_slot[RD_FW]} = '0;
+  assign {read_user[RD_DATA], read_user[RD_PRPR], read_user[RD_PRPW], read_user[RD_FW], read_user[RD_NEAR]} = '0;
 
   // ---- who asks whether a slot's command has been aborted
-  localparam int ASK_DATA = 0, ASK_PRPR = 1, ASK_PRPW = 2, ASK_WRITE = 3, ASK_ITEM = 5, ASK_AHEAD = 6, ASKERS = 7;
-  logic [ASKERS-1:0][SLOT_W-1:0] ask_slot;
-  logic [ASKERS-1:0]             ask_aborted;
+  localparam int ASKERS = NEAR ? ASK_MOST : ASK_NEAR;
+  logic [ASK_MOST-1:0][SLOT_W-1:0] ask_slot;
+  logic [ASK_MOST-1:0]             ask_aborted;
   segment_user_t [1:0]           write_at;               // of the next TLPs to the host
-  assign ask_slot[ASK_DATA]      = read_at[RD_DATA];
-  assign ask_slot[ASK_PRPR]      = read_at[RD_PRPR];
-  assign ask_slot[ASK_PRPW]      = read_at[RD_PRPW];
-  assign ask_slot[ASK_WRITE]     = write_at[0].slot;
-  assign ask_slot[ASK_WRITE + 1] = write_at[1].slot;
-  always_comb begin
-    read_void          = '0;
-    read_void[RD_DATA] = ask_aborted[ASK_DATA];
-    read_void[RD_PRPR] = ask_aborted[ASK_PRPR];
-    read_void[RD_PRPW] = ask_aborted[ASK_PRPW];
+  if (!NEAR) begin : g_no_near
+    assign {read_ready[RD_NEAR], row_valid[RD_NEAR], row_data[RD_NEAR], row_info[RD_NEAR], row_user[RD_NEAR]} = '0;
+    assign {read_at[RD_NEAR], ask_aborted[ASK_NEAR]} = '0;
   end
+  assign {ask_slot[ASK_DATA], ask_slot[ASK_PRPR]} = {read_at[RD_DATA], read_at[RD_PRPR]};
+  assign {ask_slot[ASK_PRPW], ask_slot[ASK_NEAR]} = {read_at[RD_PRPW], read_at[RD_NEAR]};
+  assign ask_slot[ASK_WRITE+:2]                   = {write_at[1].slot, write_at[0].slot};
+  assign {read_void[RD_SQE], read_void[RD_FW]} = '0;
+  assign {read_void[RD_DATA], read_void[RD_PRPR]} = {ask_aborted[ASK_DATA], ask_aborted[ASK_PRPR]};
+  assign {read_void[RD_PRPW], read_void[RD_NEAR]} = {ask_aborted[ASK_PRPW], ask_aborted[ASK_NEAR]};
   // ---- resets
   control_t          control;
   host_regs_t        host_regs;
@@ -165,27 +159,25 @@ module db_ssd_core
   logic          post_valid, post_ready, dma_quiet, dma_idle, late_completion, fence, fenced;
   post_t         post;
   db_pcie_endpoint #(
-    .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_NUM), .READ_USER_W($bits(fetch_user_t)),
+    .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(RD_LAST + 1), .READ_USER_W($bits(fetch_user_t)),
     .WRITE_USER_W($bits(segment_user_t)), .PEERS(PEERS), .CMB_LOG2(CMB_LOG2),
-    .OWNED(5'd1 << RD_DATA | 5'd1 << RD_PRPR | 5'd1 << RD_PRPW), .CLIENTS({
-      client_cfg_t'{tags_log2: 16'd1, ring_dw_log2: 16'd6,  chunk_bytes: 16'd128, has_user: 1'b0},     // RD_FW
-      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPW
-      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd9,  chunk_bytes: 16'd256, has_user: 1'b0},     // RD_PRPR
-      client_cfg_t'{tags_log2: 16'd3, ring_dw_log2: 16'd10, chunk_bytes: 16'd512, has_user: 1'b1},     // RD_SQE
-      client_cfg_t'{tags_log2: 16'd6, ring_dw_log2: 16'd13, chunk_bytes: 16'd512, has_user: 1'b0}})    // RD_DATA
+    .OWNED(RD_OWNED[RD_LAST:0]), .CLIENTS(RD_CLIENTS[RD_LAST:0])
   ) i_pcie (
     .clk, .rst, .ctrl_rst, .time_us, .late_completion, .cfg_mps({1'b0, link_cfg.max_payload}),
     .cfg_mrrs(link_cfg.max_read_req), .stop(control.stop), .silent, .hold(NUM_FN == 1 && !link_cfg.bus_master[0]),
     .quiet(dma_quiet), .idle(dma_idle), .cq_np_req(bar_np_req), .s_cq_valid(bar_cq_valid), .s_cq_ready(bar_cq_ready),
     .s_cq(bar_cq), .m_cc_valid(bar_cc_valid), .m_cc_ready(bar_cc_ready), .m_cc(bar_cc), .m_rq_valid, .m_rq_ready, .m_rq,
     .s_rq_seq, .s_rc_valid, .s_rc_ready, .s_rc, .m_reg_valid(reg_valid), .m_reg_ready(reg_ready), .m_reg(reg_access),
-    .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata), .s_read_valid(read_valid), .s_read_ready(read_ready),
-    .s_read(read), .s_read_user(read_user), .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data),
-    .m_row_info(row_info), .m_row_user(row_user), .s_seg_valid(seg_valid), .s_seg_ready(seg_ready), .s_seg(seg),
-    .s_seg_user(seg_user), .s_row_valid(s_tap_read_valid), .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data),
-    .s_row_info(s_tap_read_info), .m_done_valid(data_done_valid), .m_done_ready(data_done_ready),
-    .m_done_user(data_done_user), .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready),
-    .s_post(post), .s_read_owner(read_slot), .m_read_owner(read_at), .s_read_void(read_void), .m_write_user(write_at),
+    .m_reg_rvalid(reg_rvalid), .m_reg_rdata(reg_rdata), .s_read_valid(read_valid[RD_LAST:0]),
+    .s_read_ready(read_ready[RD_LAST:0]), .s_read(read[RD_LAST:0]), .s_read_user(read_user[RD_LAST:0]),
+    .m_row_valid(row_valid[RD_LAST:0]), .m_row_ready(row_ready[RD_LAST:0]), .m_row_data(row_data[RD_LAST:0]),
+    .m_row_info(row_info[RD_LAST:0]), .m_row_user(row_user[RD_LAST:0]), .s_seg_valid(seg_valid),
+    .s_seg_ready(seg_ready), .s_seg(seg), .s_seg_user(seg_user), .s_row_valid(s_tap_read_valid),
+    .s_row_ready(s_tap_read_ready), .s_row_data(s_tap_read_data), .s_row_info(s_tap_read_info),
+    .m_done_valid(data_done_valid), .m_done_ready(data_done_ready), .m_done_user(data_done_user),
+    .m_done_err(data_done_err), .s_post_valid(post_valid), .s_post_ready(post_ready), .s_post(post),
+    .s_read_owner(read_slot[RD_LAST:0]), .m_read_owner(read_at[RD_LAST:0]), .s_read_void(read_void[RD_LAST:0]),
+    .m_write_user(write_at),
     .s_write_void(ask_aborted[ASK_WRITE+:2]), .fence, .fenced, .peer_stop(!link_cfg.bus_master[0]), .s_peer_valid,
     .s_peer_ready, .s_peer, .cmb_set_valid, .cmb_set_place, .cmb_set, .cmb_clear, .cmb_base_invalid,
     .cmb_link_write(link_write), .m_cmb_valid(own_valid), .m_cmb_ready(own_ready), .m_cmb(own), .s_cmb_valid(cmb_valid),
@@ -249,8 +241,8 @@ module db_ssd_core
     .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted, .s_retired_valid(retired_valid),
     .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot), .done_aborted,
     .s_done_again(done_again), .s_again_valid(again_valid), .s_again_ready(again_ready), .s_again(again),
-    .s_slot(ask_slot),
-    .slot_aborted(ask_aborted), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
+    .s_slot(ask_slot[ASKERS-1:0]),
+    .slot_aborted(ask_aborted[ASKERS-1:0]), .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found,
     .abort_watching, .abort_caught, .fence, .fenced, .s_ns_valid(ns_valid), .s_ns(ns_entry), .ns_locked,
     .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe),
     .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready),
@@ -286,6 +278,9 @@ module db_ssd_core
     .s_write_list_ready(row_ready[RD_PRPW]), .s_write_list_data(row_data[RD_PRPW]),
     .s_write_list_info(row_info[RD_PRPW]), .m_write_seg_valid(read_valid[RD_DATA]),
     .m_write_seg_ready(read_ready[RD_DATA]), .m_write_seg(read[RD_DATA]), .m_write_seg_slot(read_slot[RD_DATA]),
+    .m_fetch_valid(read_valid[RD_NEAR]), .m_fetch_ready(read_ready[RD_NEAR]), .m_fetch(read[RD_NEAR]),
+    .m_fetch_slot(read_slot[RD_NEAR]), .s_fetch_valid(row_valid[RD_NEAR]), .s_fetch_ready(row_ready[RD_NEAR]),
+    .s_fetch_data(row_data[RD_NEAR]), .s_fetch_info(row_info[RD_NEAR]),
     .item_slot(ask_slot[ASK_ITEM]), .item_aborted(ask_aborted[ASK_ITEM]), .s_tap_write_valid, .s_tap_write_ready,
     .s_tap_write_data, .s_tap_write_info, .s_tap_write_zero, .m_read_seg_valid(seg_valid), .m_read_seg_ready(seg_ready),
     .m_read_seg(seg), .m_read_seg_user(seg_user), .m_tap_read_valid, .m_tap_read_ready, .m_tap_read_data,

@@ -39,6 +39,7 @@ package db_ssd_op_pkg;
     logic uncorrectable;  // reads of the stretch fail until it is written
     logic flush;          // the media makes durable what it holds
     logic computes;       // operators make a result of the media's data; the host gets that (docs/csd/near-storage.md)
+    logic memory;         // ... of data that lie in memory instead (db_ssd_read_memory); an entry says so, no opcode
     logic stores;         // ... and when it has got it, it is written to blocks (db_ssd_near_store)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log

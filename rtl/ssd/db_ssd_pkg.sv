@@ -11,6 +11,7 @@ package db_ssd_pkg;
   localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
   localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
   localparam logic [15:0] DSM_RANGES = 16'h0010;  // of a Dataset Management, of db_vcsd
+  localparam logic [15:0] FROM_MEMORY = 16'h0004;  // CDW15 of a near-storage command: its data lie in memory
   // ---- end of what is made
 
   /// Number of a queue: first the admin queues of all functions, then the I/O queues. With one function these are the
@@ -34,7 +35,7 @@ package db_ssd_pkg;
     logic [SLOT_W-1:0] slot;
     logic              fua;         // what is written is durable before completion, what is read before it is read
     logic              lba4k;       // LBA size: 0 = 512 bytes, 1 = 4096 bytes
-    logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block
+    logic [63:0]       media_addr;  // bytes; DSM: of the namespace's first block; memory: in memory
     logic [63:0]       ns_blocks;   // size of the namespace (DSM checks its ranges against it); computes: near_args_t
     logic [31:0]       bytes;       // READ, WRITE, COMPARE: of data; DSM: of range list; else: of media
     logic              sgl;         // its data pointer is an SGL descriptor

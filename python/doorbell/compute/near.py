@@ -21,7 +21,7 @@ from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
-from doorbell.nvme.vendor import NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
+from doorbell.nvme.vendor import FROM_MEMORY, NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
 
 PROGRAMS = 4
 """Of a function."""
@@ -316,6 +316,7 @@ def submit(
     room: int | None = None,
     phase: int = 0,
     to: int | None = None,
+    source: int | None = None,
     buffer: Buffer | None = None,
     qid: int = 1,
     nsid: int | None = None,
@@ -324,14 +325,16 @@ def submit(
 
     length: bytes to look at, all unless given; room: of the result buffer, as many as the blocks have unless given.
     to: the result is stored from this block on, which takes a room of whole blocks. buffer: one that the caller has.
+    source: an address in memory, where the data are instead of in the blocks.
     """
     size = blocks * drive.block_size
     room = size if room is None else room
     opcode, where = (VendorIoOpc.NEAR, 0) if to is None else (VendorIoOpc.NEAR_STORE, to)
+    from_memory = FROM_MEMORY if source is not None else 0
     return drive.submit(
         qid, opcode, slba, blocks - 1, buffer or drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
         cdw2=where & 0xFFFFFFFF, cdw3=where >> 32, cdw13=size if length is None else length, cdw14=room,
-        cdw15=number | phase << 16,
+        cdw15=number | from_memory | phase << 16, mptr=source or 0,
     )  # fmt: skip
 
 

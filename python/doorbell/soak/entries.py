@@ -10,7 +10,7 @@ from doorbell.compute.near import Crypt
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import DsmRange
-from doorbell.nvme.vendor import VendorIoOpc
+from doorbell.nvme.vendor import FROM_MEMORY, VendorIoOpc
 from doorbell.soak.generate import REGION
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import CANARY, Judge, Sent
@@ -91,6 +91,8 @@ class Entries:
         opcode, slba, prps = self._spoil(step, opcode, slba, prps, fields)
         flags = fields.get("flags", 0)
         if look is not None and opcode == NO_OPCODE:
+            if look.source is not None:
+                look.source.free()
             look = None
         allowed = model.statuses(opcode, step["ns"], slba, count - 1, prps, ranges, flags, look)
         if not model.near:
@@ -98,7 +100,7 @@ class Entries:
         pending = None
         if there is not None:
             moves = Status.SUCCESS in allowed or Status.INVALID_PRP_OFFSET in allowed  # met after some data
-            does = NvmOpc.VERIFY if look is not None else opcode
+            does = opcode if look is None else NvmOpc.VERIFY if look.memory is None else NvmOpc.FLUSH
             pending = there.blocks.begin(does if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
             if look is not None and look.to is not None and moves:
                 look.stores = there.blocks.begin_unknown(look.to, look.room // size)
@@ -106,6 +108,8 @@ class Entries:
         command = drive.submit(
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
+        if look is not None and look.source is not None:
+            drive.grant_beside(command, look.source)
         ssds = there.ssds if there else frozenset()
         sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds, look=look)
         self.judge.begin(command, sent)
@@ -152,7 +156,13 @@ class Entries:
         if space is not None:
             look.own, look.block_size = space.slot is not None, space.blocks.block_size
         where = {} if to is None else {"cdw2": to & 0xFFFF_FFFF, "cdw3": to >> 32}
-        return look, {"cdw13": length, "cdw14": room, "cdw15": number | phase << 16} | where
+        flags = 0
+        if step["memory"] and model.near:
+            look.memory = (text if step["memory"] % 2 else table)(step["memory"], nbytes)
+            look.source = self.drive.buffer(nbytes, offset=step["offset"] % 4096 & ~3)
+            look.source.write(look.memory)
+            look.own, where["mptr"], flags = False, look.source.address, FROM_MEMORY
+        return look, {"cdw13": length, "cdw14": room, "cdw15": number | flags | phase << 16} | where
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
         blocks = space.blocks.blocks if space else 1 << 16

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from doorbell.compute.near import PROGRAMS
-from doorbell.soak.generate_near import is_message, near_kind, near_look, near_program, store_look, whole_message
+from doorbell.soak.generate_near import (
+    is_message,
+    memory_look,
+    near_kind,
+    near_look,
+    near_program,
+    store_look,
+    whole_message,
+)
 from doorbell.soak.generate_ssds import ssd_trouble
 from doorbell.soak.near_kinds import CTR_SLOTS
 from doorbell.soak.steps import BAD, CUTS, FAULTS, OPS, RESETS, TIMINGS, Step
@@ -129,6 +137,7 @@ class Generator:
                 step["text"] = rng.choice((1, 1, 2))
         if op == "near":
             step |= near_look(rng, step["count"], self.messages) | store_look(self.stores, step["count"])
+            step |= memory_look(self.stores, self.serial + 1)
         if op == "compare" and rng.random() < 0.7:
             step["match"] = 1
         if op == "dsm":

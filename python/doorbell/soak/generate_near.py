@@ -59,6 +59,11 @@ def whole_message(rng: random.Random, number: int, spaces: int, queues: int) -> 
             yield {"do": "run", "cycles": 40_000}
 
 
+def memory_look(rng: random.Random, number: int) -> Step:
+    """One of four has its data in memory."""
+    return {"memory": number} if rng.random() < 0.25 else {}
+
+
 def store_look(rng: random.Random, count: int) -> Step:
     """Of three commands of so many blocks one stores: mostly whole blocks, where others read and write."""
     if rng.random() > 0.3:

@@ -62,6 +62,11 @@ class GrantingDriver(Driver):
             self.ring()
         return command
 
+    def grant_beside(self, command: Command, buffer: Buffer) -> None:
+        """The controller may read `buffer`, too, until the command has ended."""
+        if self._guarded and command in self._owners:
+            self._grant(self._owners[command], FROM_HOST, buffer, buffer.size)
+
     def _grant(self, owner: int, opcode: int, buffer: Buffer, nbytes: int) -> None:
         rights = {"read": bool(opcode & FROM_HOST), "write": bool(opcode & TO_HOST)}
         if buffer.contiguous:

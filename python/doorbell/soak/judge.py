@@ -194,6 +194,12 @@ class Judge:
         look.check(command, got)
         looked_at = 0 if sent.misled else -(-look.length // space.blocks.block_size)
         values = space.blocks.values(pending, looked_at) if looked_at and pending.blocks >= looked_at else None
+        if look.memory is not None:
+            size = space.blocks.block_size
+            values = [[look.memory[at : at + size]] for at in range(0, len(look.memory), size)][
+                : -(-look.length // size)
+            ]
+            self.ended["near: of memory"] += 1
         if known := look.check_result(command, got, values):
             self.ended[known] += 1
         if look.stores is None:
@@ -234,6 +240,8 @@ class Judge:
             sent.look.part.end()
         if sent.buffer is not None:
             sent.buffer.free()
+        if sent.look is not None and sent.look.source is not None:
+            sent.look.source.free()
 
     def _name(self, command: Command) -> str:
         return f"{opcode_name(command.opcode)} of {command.nlb + 1} blocks at {command.slba}, queue {command.qid}"

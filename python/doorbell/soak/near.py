@@ -27,6 +27,7 @@ from doorbell.compute.near import (
 )
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.memory import Buffer
 from doorbell.nvme.model import Limits, Mismatch, Pending, allowed_statuses
 from doorbell.nvme.vendor import NEAR_PREDICATES, NEAR_RECORD_MOST, NearComparison, NearDigest, VendorStatus
 from doorbell.soak.near_crypt import crypted, fits, leaked
@@ -151,7 +152,7 @@ class Look:
 
     Of a Crypt: key, its number (0: there is none, None: it has changed meanwhile), own: the namespace has an operator
     of its own, block_size: of the namespace. part: what it does to a message. to: the block
-    where its result goes, stores: what the model of the blocks calls that.
+    where its result goes, stores: what the model of the blocks calls that. memory: its data, if they lie in `source`.
     """
 
     slba: int
@@ -166,6 +167,8 @@ class Look:
     block_size: int = 512
     part: Part | None = None
     to: int | None = None
+    memory: bytes | None = None
+    source: Buffer | None = None
     stores: Pending | None = None
 
     def loaded(self, number: int, program: Program | None) -> None:
@@ -207,10 +210,11 @@ class Look:
             return False, Status.INVALID_FIELD
         if not isinstance(program, Crypt):
             return True, 0
+        refused = Status.READ_ERROR if self.memory is None else Status.DATA_TRANSFER_ERROR
         if self.key is None or len(self.programs) > 1:  # nobody knows the key of another program
-            return not self.own, Status.READ_ERROR
+            return not self.own, refused
         good = fits(program, self.key) and not self.own
-        return good, 0 if good else Status.READ_ERROR
+        return good, 0 if good else refused
 
     def check(self, command: Command, got: bytes) -> None:
         """What its end says for itself."""

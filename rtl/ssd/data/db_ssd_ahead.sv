@@ -65,7 +65,7 @@ module db_ssd_ahead
 );
   localparam int CMD_W = $clog2(NUM_CMDS);
   function automatic logic waits(input op_desc_t desc);
-    return desc.read_engine || desc.compare || desc.write;
+    return (desc.read_engine && !desc.memory) || desc.compare || desc.write;
   endfunction
   function automatic logic alone(input op_desc_t desc);
     return desc.flush || desc.zero;
@@ -76,20 +76,21 @@ module db_ssd_ahead
   cmd_t              cmd;
 
   // ---- in: what comes late in a cycle has a register
-  logic              new_q, tap_q, packet_q;  // a command; its tap_cmd; a packet to the media, also of a piece of one
+  logic              new_q, tap_q;            // a command; its tap_cmd
+  logic [1:0]        packet_q;                // a packet of what passes: to the host; to the media, also of a piece
   cmd_t              cmd_q;
   piece_t            piece_q;
   tap_cmd_t          tap_cmd_q;
   logic [SLOT_W-1:0] tap_slot_q;
   assign s_cmd_ready = {2{!new_q}};           // what waits has room here
   always_ff @(posedge clk) begin
-    new_q <= (s_cmd_valid != '0 || (pass && !m_cmd_ready[1])) && !rst;
+    new_q <= (s_cmd_valid != '0 || (pass && !m_cmd_ready[!cmd_q.desc.read_engine])) && !rst;
     if (s_cmd_valid != '0) begin
       cmd_q   <= s_cmd;
       piece_q <= s_piece;
     end
     tap_q      <= s_tap_begin && !rst;
-    packet_q   <= s_tap_cmd.write && !waits(s_tap_cmd.ctx.desc) && !rst;
+    packet_q   <= waits(s_tap_cmd.ctx.desc) || rst ? '0 : {s_tap_cmd.write, s_tap_cmd.read};
     tap_cmd_q  <= s_tap_cmd;
     tap_slot_q <= s_tap_begin_slot;
   end
@@ -137,14 +138,15 @@ module db_ssd_ahead
     .raddr(come[CMD_W-1:0]), .rdata(beside));
 
   // ---- one that has come goes when no other passes, nor its message to operators
-  assign go = ready_q && !stop && !new_q && !tap_q && !packet_q && m_cmd_ready[!cmd.desc.read_engine];
+  assign go = ready_q && !stop && !new_q && !tap_q && packet_q == '0 && m_cmd_ready[!cmd.desc.read_engine];
   always_ff @(posedge clk) begin
     look_q   <= look && !rst;
     ready_q  <= (look_q || (ready_q && !go)) && !rst;
     inside_q <= rst ? '0 : inside_q + (CMD_W + 1)'(put) + (CMD_W + 1)'(begun) - (CMD_W + 1)'(over) -
                            (CMD_W + 1)'(go && !cmd.desc.write);
   end
-  assign m_cmd_valid      = {pass || (go && !cmd.desc.read_engine), go && cmd.desc.read_engine};
+  assign m_cmd_valid      = {(pass && !cmd_q.desc.read_engine) || (go && !cmd.desc.read_engine),
+                             (pass && cmd_q.desc.read_engine) || (go && cmd.desc.read_engine)};
   assign m_cmd            = new_q ? cmd_q : cmd;
   assign m_piece          = new_q ? piece_q : '0;
   assign m_tap_begin      = go || (tap_q && !waits(tap_cmd_q.ctx.desc));
@@ -154,9 +156,9 @@ module db_ssd_ahead
       read: 1'b0, write: 1'b0, lba4k: cmd.lba4k, near_program: near_program(cmd),
       ctx: '{desc: cmd.desc, fn: cmd.fn, sqid: beside.sqid, cid: beside.cid, nsid: beside.nsid, slba: beside.slba,
              bytes: cmd.bytes}};
-    if (tap_q || packet_q) m_tap_cmd = tap_cmd_q;
-    m_tap_cmd.read  = go && cmd.desc.to_host;       // of what waits only when it goes
-    m_tap_cmd.write = packet_q || (go && cmd.desc.from_host);
+    if (tap_q || packet_q != '0) m_tap_cmd = tap_cmd_q;
+    m_tap_cmd.read  = packet_q[0] || (go && cmd.desc.to_host);  // of what waits only when it goes
+    m_tap_cmd.write = packet_q[1] || (go && cmd.desc.from_host);
   end
 
   // ---- ranges; ends

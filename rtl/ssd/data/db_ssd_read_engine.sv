@@ -3,7 +3,8 @@
 //
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_write brings segments and data together and sends them.
-// Verify has data but no segments: db_ssd_verify swallows its rows. A near-storage command has segments for its result.
+// Verify has data but no segments: db_ssd_verify swallows its rows. A near-storage command has segments for its result, and
+// its data may come from memory (db_ssd_read_memory).
 // With room for every command that has a slot s_cmd_ready never falls: whatever the media or the link do, no command of
 // another engine waits in decode behind one of this.
 // Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
@@ -40,6 +41,15 @@ module db_ssd_read_engine
   output logic              s_list_ready,
   input  logic [DATA_W-1:0] s_list_data,
   input  row_info_t         s_list_info,
+  /// data that lie in memory, from a db_pcie_read
+  output logic              m_fetch_valid,
+  input  logic              m_fetch_ready,
+  output segment_t          m_fetch,
+  output logic [SLOT_W-1:0] m_fetch_slot,
+  input  logic              s_fetch_valid,
+  output logic              s_fetch_ready,
+  input  logic [DATA_W-1:0] s_fetch_data,
+  input  row_info_t         s_fetch_info,
   output axi_read_req_t     m_axi_read_req,
   input  axi_read_rsp_t     m_axi_read_rsp,
   /// segments and data of Reads, to a db_pcie_write
@@ -88,13 +98,14 @@ module db_ssd_read_engine
   assign args           = near_args_t'(s_cmd.ns_blocks[$bits(near_args_t)-1:0]);
   assign host_bytes     = NEAR && s_cmd.desc.computes ? 32'(args.result) : s_cmd.bytes;
   assign m_packet_valid = push && s_cmd.desc.to_host;
-  assign m_packet       = '{computes: s_cmd.desc.computes, slot: s_cmd.slot, place: fn_place(s_cmd.fn), args: args};
+  assign m_packet       = '{computes: s_cmd.desc.computes, memory: s_cmd.desc.memory, slot: s_cmd.slot,
+                            place: fn_place(s_cmd.fn), args: args};
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
     .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, host_bytes, s_cmd.slot}), .m_valid(walk_valid),
     .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
-    .clk, .rst, .s_valid(push), .s_ready(read_room),
+    .clk, .rst, .s_valid(push && !(NEAR && s_cmd.desc.memory)), .s_ready(read_room),
     .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
     .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));
 
@@ -105,7 +116,9 @@ module db_ssd_read_engine
     .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_user.slot), .m_seg_status(m_seg_user.status));
 
-  logic              row_valid, row_ready, row_verify;
+  logic              media_valid, media_ready, media_verify, row_valid, row_ready, row_verify, memory_idle;
+  logic [DATA_W-1:0] media_data;
+  row_info_t         media_info;
   logic [DATA_W-1:0] row_data;
   row_info_t         row_info;
   logic [SLOT_W-1:0] row_slot;
@@ -114,8 +127,26 @@ module db_ssd_read_engine
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
     .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua),
     .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
-    .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
-    .m_row_user({row_verify, row_slot}));
+    .m_row_valid(media_valid), .m_row_ready(media_ready), .m_row_data(media_data), .m_row_info(media_info),
+    .m_row_user({media_verify, row_slot}));
+  if (NEAR) begin : g_memory
+    logic row_memory;
+    db_ssd_read_memory #(.DATA_W(DATA_W), .ROOM(ROOM)) i_memory (
+      .clk, .rst, .idle(memory_idle), .s_push(push), .s_memory(s_cmd.desc.memory), .s_fn(s_cmd.fn),
+      .s_addr(s_cmd.media_addr), .s_bytes(s_cmd.bytes), .s_slot(s_cmd.slot), .m_seg_valid(m_fetch_valid),
+      .m_seg_ready(m_fetch_ready), .m_seg(m_fetch), .m_seg_slot(m_fetch_slot), .s_memory_valid(s_fetch_valid),
+      .s_memory_ready(s_fetch_ready), .s_memory_data(s_fetch_data), .s_memory_info(s_fetch_info),
+      .s_media_valid(media_valid), .s_media_ready(media_ready), .s_media_data(media_data), .s_media_info(media_info),
+      .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
+      .m_row_memory(row_memory));
+    assign row_verify = media_verify && !row_memory;
+  end else begin : g_no_memory
+    logic unused_ok;
+    assign {row_valid, row_data, row_info, row_verify} = {media_valid, media_data, media_info, media_verify};
+    assign {m_fetch_valid, m_fetch, m_fetch_slot, s_fetch_ready} = '0;
+    assign {media_ready, memory_idle} = {row_ready, 1'b1};
+    assign unused_ok = &{1'b0, m_fetch_ready, s_fetch_valid, s_fetch_data, s_fetch_info};
+  end
 
   // ---- rows of Read go out, rows of Verify end
   logic             verify_valid, verify_ready;
@@ -132,6 +163,6 @@ module db_ssd_read_engine
 
   assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid &&
                 !m_completion_valid && !verify_valid &&
-                !m_req_valid;
+                !m_req_valid && memory_idle;
 
 endmodule

@@ -166,6 +166,7 @@ module db_ssd_decode
     near_args_t       near_args;
     logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
+    logic [63:0]      from;      // in memory
     logic [63:0]      store_slba;
     logic [1:0][64:0] store_end; // behind what is stored, with blocks of [0] 512, [1] 4096 bytes
     logic             ns_in_range;  // 1..NUM_NS
@@ -211,10 +212,14 @@ module db_ssd_decode
                      sqe.cdw10[7:0] >= 8'(PIECE_RANGES);
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     if (NEAR && s1_d.op.computes) begin
+      s1_d.op.memory      = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
+      s1_d.op.counts_read = !s1_d.op.memory;
+      s1_d.from           = sqe.mptr;
       s1_d.near_args = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
                         number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
       s1_d.near_bad  = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
-                         sqe.cdw15[15:NEAR_PROGRAMS_LOG2] != '0}};
+                         (sqe.cdw15[15:NEAR_PROGRAMS_LOG2] & ~FROM_MEMORY[15:NEAR_PROGRAMS_LOG2]) != '0 ||
+                         (s1_d.op.memory && sqe.mptr[1:0] != '0)}};
       for (int i = 0; i < 2; i++)
         if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1) ||
             (s1_d.op.stores && sqe.cdw14[8:6] != '0) || (i == 1 && s1_d.op.stores && sqe.cdw14[11:9] != '0))
@@ -275,7 +280,8 @@ module db_ssd_decode
     m_cmd.desc     = s1_q.op;
     m_cmd.fua      = s1_q.fua;
     m_cmd.lba4k    = s1_q.lba4k;
-    m_cmd.media_addr = s1_q.base + (s1_q.lba4k ? slba << 12 : slba << 9);
+    m_cmd.media_addr = (NEAR && s1_q.op.memory ? s1_q.from : s1_q.base) +
+                       (NEAR && s1_q.op.memory ? '0 : s1_q.lba4k ? slba << 12 : slba << 9);
     m_cmd.ns_blocks = NEAR && s1_q.op.computes ? 64'(s1_q.near_args) : s1_q.blocks;
     m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;

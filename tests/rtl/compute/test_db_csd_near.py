@@ -47,6 +47,7 @@ class Packet(NamedTuple):
     room: int = 0
     phase: int = 0
     err_row: int = 1 << 30
+    memory: bool = False
 
 
 class Bench:
@@ -59,7 +60,7 @@ class Bench:
         self.rows.stall = self.out.stall = stall
         self.packets: list[Packet] = []
         self.got: list[tuple[bytes, int]] = []  # packets that came out, and whether their last row has an error
-        self.results: list[tuple[int, int, int, int, int]] = []
+        self.results: list[tuple[int, ...]] = []
         self.cycle, self.went, self.came = 0, [], []  # type: int, list[int], list[int]
         self._row: list[int] = []
         self.bus: list[tuple[int, int, int | None]] = []  # (address, data, of a read None) still to be done
@@ -86,7 +87,9 @@ class Bench:
         if self.packets and len(self.rows.queue) < 40 and self.rng.random() < 0.5:
             p = self.packets.pop(0)
             args = {"data": p.length, "result": p.room, "number": p.number, "phase": p.phase}
-            self.dut.s_packet.value = PACKET.pack(computes=int(p.near), slot=p.slot, place=p.place, args=args)
+            self.dut.s_packet.value = PACKET.pack(
+                computes=int(p.near), memory=int(p.memory), slot=p.slot, place=p.place, args=args
+            )
             self.dut.s_packet_valid.value = 1
             self.rows.queue.extend(packet_rows(p.data, self.width, self.rng, p.err_row))
 
@@ -137,15 +140,14 @@ async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
     return b
 
 
-def wanted(
-    p: Packet, program: Program | None, width: int
-) -> tuple[tuple[bytes, int], tuple[int, int, int, int, int] | None]:
+def wanted(p: Packet, program: Program | None, width: int) -> tuple[tuple[bytes, int], tuple[int, ...] | None]:
     """What comes out of a packet: its bytes, its error, and what the command came to."""
     err = int(p.err_row < len(p.data) * 8 // width)
     if not p.near:
         return (p.data, err), None
     found = program.result(p.data[: p.length], p.phase) if program else b""
-    result = (p.slot, int(program is None), 0, int(len(found) > p.room), len(found))
+    lost, err = (err, 0) if p.memory else (0, err)  # what is wrong with data from memory, no row says
+    result = (p.slot, int(program is None), 0, int(len(found) > p.room), lost, len(found))
     return (found[: p.room].ljust(p.room, b"\0"), err), result
 
 
@@ -161,7 +163,7 @@ def random_packets(rng: random.Random, programs: dict[tuple[int, int], Program |
         phase = rng.randrange(getattr(program, "record", 9))
         length = rng.choice((len(data), len(data), rng.randint(1, len(data)), 1))
         room = rng.choice((64, len(data), 64 * rng.randint(1, len(data) // 64)))
-        yield Packet(data, True, slot, place, number, length, room, phase, err_row)
+        yield Packet(data, True, slot, place, number, length, room, phase, err_row, slot % 2 == 1)
 
 
 @cocotb.test()

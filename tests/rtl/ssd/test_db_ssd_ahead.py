@@ -26,7 +26,8 @@ MOST = 16  # ranges, as Identify's DMRL says
 DESC = {"read": {"read_engine": 1, "to_host": 1}, "verify": {"read_engine": 1}, "zero": {"write_engine": 1, "zero": 1},
         "compare": {"write_engine": 1, "compare": 1, "from_host": 1},
         "write": {"write_engine": 1, "write": 1, "from_host": 1}, "flush": {"write_engine": 1, "flush": 1},
-        "dsm": {"write_engine": 1, "ranges": 1, "from_host": 1}}  # fmt: skip
+        "dsm": {"write_engine": 1, "ranges": 1, "from_host": 1},
+        "memory": {"read_engine": 1, "to_host": 1, "computes": 1, "memory": 1}}  # fmt: skip
 WAITS = ("read", "verify", "compare", "write")
 ALONE = ("flush", "zero")
 
@@ -39,13 +40,15 @@ def near_program(cmd: dict[str, Any]) -> int:
 class Bench:
     def __init__(self, dut: Any, seed: int) -> None:
         self.dut, self.rng = dut, random.Random(seed)
+        self.kinds = list(DESC)
         self.free = list(range(SLOTS))
         self.told: deque[int] = deque()  # slots whose ask is to come
         self.asked: list[int] = []
         self.let: deque[int] = deque()  # may go, in this order
         self.cmds: dict[int, tuple[str, dict[str, Any], dict[str, Any]]] = {}
         self.tap: tuple[str, int] | None = None  # of the command of the cycle before
-        self.passed = False  # ... of the one before that, which passes
+        self.passes = False  # ... of the one before that, which passes
+        self.passed: dict[str, int] | None = None  # what it is
         self.coming: int | None = None  # slot of the command of the cycle before, if it passes
         self.gone = 0
         self.engine: list[tuple[int, int]] = []  # Writes that the engine is to end, with its status
@@ -54,7 +57,7 @@ class Bench:
         self.ranges: dict[int, list[tuple[int, int]]] = {}  # of a Dataset Management: what is left to be told
         self.lists: deque[tuple[int, list[tuple[int, int]]]] = deque()  # that the engine is to give
         self.giving = False
-        self.refused = 0
+        self.refused = self.by_memory = 0
         self.done: tuple[int, int] | None = None  # the engine's completion that is offered
         self.ended = 0
 
@@ -86,8 +89,8 @@ class Bench:
         for q in (self.told, self.asked, self.let, self.cmds, self.engine, self.media, self.words, self.ranges,
                   self.lists):  # fmt: skip
             q.clear()
-        self.tap = self.coming = None
-        self.passed = False
+        self.tap = self.coming = self.passed = None
+        self.passes = False
 
     async def step(self, rate: float = 0.5, come: bool = True) -> None:
         d, rng = self.dut, self.rng
@@ -98,12 +101,12 @@ class Bench:
         if self.tap:
             name, at = self.tap
             d.s_tap_begin_slot.value = at
-            d.s_tap_cmd.value = TAP.pack(read=int(name == "read"), write=int("from_host" in DESC[name]),
+            d.s_tap_cmd.value = TAP.pack(read=int("to_host" in DESC[name]), write=int("from_host" in DESC[name]),
                                          lba4k=self.cmds[at][1]["lba4k"],
                                          near_program=near_program(self.cmds[at][1]), ctx=self.cmds[at][2])  # fmt: skip
         tapped, self.tap = self.tap, None
         if self.free and not tapped and rng.random() < rate:
-            name = rng.choice(list(DESC))
+            name = rng.choice(self.kinds)
             slot = self.free.pop(rng.randrange(len(self.free)))
             same = {"desc": DESC[name], "fn": 0, "bytes": rng.randrange(1, 2048) * 512}
             cmd = same | {"slot": slot, "fua": rng.getrandbits(1), "lba4k": rng.getrandbits(1),
@@ -115,6 +118,8 @@ class Bench:
             self.tap = (name, slot)
             if name in WAITS or name in ALONE:
                 self.told.append(slot)
+            elif name == "memory":  # it passes, and ends elsewhere
+                self.coming = slot
             else:
                 self.coming = slot
                 count = rng.choice((0, 1, 2, 5, MOST, MOST + 1, MOST + 2))
@@ -184,7 +189,12 @@ class Bench:
         went = int(d.m_cmd_valid.value)
         begins = bool(d.m_tap_begin.value)
         if coming is not None:
-            assert went == 2 and int(d.m_cmd.value) == CMD.pack(**self.cmds[coming][1])
+            name, cmd, _ = self.cmds[coming]
+            assert went == (1 if "read_engine" in DESC[name] else 2) and int(d.m_cmd.value) == CMD.pack(**cmd)
+            if name == "memory":
+                del self.cmds[coming]
+                self.free.append(coming)
+                self.by_memory += 1
         elif went:
             at = self.let.popleft()
             name, cmd, ctx = self.cmds[at]
@@ -202,8 +212,12 @@ class Bench:
                                                       ctx=ctx)  # fmt: skip
             self.gone += 1
             begins = False
-        assert begins == self.passed, "operators are told of it when it goes, once"
-        self.passed = bool(tapped and tapped[0] not in WAITS)
+        assert begins == self.passes, "operators are told of it when it goes, once"
+        if self.passed:
+            tap = TAP.unpack(int(d.m_tap_cmd.value))
+            assert (tap["read"], tap["write"]) == (int("to_host" in self.passed), int("from_host" in self.passed))
+        self.passed = DESC[tapped[0]] if tapped and tapped[0] not in WAITS and tapped[0] not in ALONE else None
+        self.passes = bool(tapped and tapped[0] not in WAITS)
         await FallingEdge(d.clk)
 
     def end(self, completion: dict[str, Any]) -> None:
@@ -233,7 +247,7 @@ async def commands_go_when_the_media_says_so(dut: Any) -> None:
         await b.step(0.9 if i % 400 < 300 else 0.1)
     for _ in range(1500):
         await b.step(0)
-    assert not b.cmds and b.gone > 200 and b.ended > 100 and b.refused > 3 and not dut.busy.value
+    assert not b.cmds and b.gone > 200 and b.ended > 100 and b.refused > 3 and b.by_memory > 50 and not dut.busy.value
 
 
 @cocotb.test()
@@ -257,6 +271,7 @@ async def a_reset_forgets_and_stop_keeps_back(dut: Any) -> None:
 async def latencies(dut: Any) -> None:
     """2 cycles to m_ahead, from s_come 3 to the engine, 3 from an end to its completion."""
     b = Bench(dut, 3)
+    b.kinds = list(WAITS)
     await b.start()
     while not b.told:
         await b.step(1, come=False)

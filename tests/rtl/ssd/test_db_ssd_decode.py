@@ -22,6 +22,7 @@ OPS = (READ, VERIFY, WRITE, COMPARE, DSM, WRITE_ZEROES, FLUSH)
 OPS += (WRITE_UNCOR,) if os.environ.get("UNCORRECTABLE") == "1" else ()
 NEAR, STORE = 0x82, 0x83
 NEARS = (NEAR, STORE)
+MEMORY = 4  # CDW15
 OPS += NEARS if os.environ.get("NEAR") == "1" else ()
 RESERVATIONS = (0x0D, 0x0E, 0x11, 0x15) if int(os.environ.get("NUM_FN", "1")) > 1 else ()
 READ_ENGINE = (READ, VERIFY, *NEARS)
@@ -46,15 +47,30 @@ LONG_LIST = (BAD_COUNT if NUM_FN > 1 else 0) if SGL else INVALID_FIELD
 
 
 def sqe(
-    opc=0, fuse=0, psdt=0, cid=0, nsid=1, prp1=0, prp2=0, cdw10=0, cdw11=0, cdw12=0, rest=0, more=None, to=None
+    opc=0,
+    fuse=0,
+    psdt=0,
+    cid=0,
+    nsid=1,
+    prp1=0,
+    prp2=0,
+    cdw10=0,
+    cdw11=0,
+    cdw12=0,
+    rest=0,
+    more=None,
+    to=None,
+    mptr=None,
 ) -> int:
     """A submission queue entry as a 512-bit number. rest: bits for the dwords that decode has no use for, and for 13 to
-    15, unless more has these; to: a block, for dwords 2 and 3."""
+    15, unless more has these; to: a block, for dwords 2 and 3; mptr: for 4 and 5."""
     dw0 = opc | fuse << 8 | psdt << 14 | cid << 16
     prps = (prp1 & M32, prp1 >> 32, prp2 & M32, prp2 >> 32)
     spare = [rest >> 32 * i & M32 for i in range(7)]
     if to is not None:
         spare[:2] = to & M32, to >> 32
+    if mptr is not None:
+        spare[2:4] = mptr & M32, mptr >> 32
     words = [dw0, nsid, *spare[:4], *prps, cdw10, cdw11, cdw12, *(more or spare[4:])]
     return sum(w << 32 * i for i, w in enumerate(words))
 
@@ -80,8 +96,9 @@ class Model:
         deallocates = opc == DSM and bool(dw[11] >> 2 & 1)
         block = 4096 if lba4k else 512
         count = blocks * block if has_lba else 16 * ((dw[10] & 0xFF) + 1) if opc == DSM else 0
+        memory = opc in NEARS and opc in OPS and bool(dw[15] & MEMORY)
         context = dict(
-            desc=DESC.unpack(DESC.pack(descriptor(opc))),
+            desc=DESC.unpack(DESC.pack(descriptor(opc, memory))),
             fn=fn,
             sqid=sqid,
             cid=dw[0] >> 16,
@@ -118,7 +135,9 @@ class Model:
             length, room = dw[13], dw[14]
             if opc in NEARS and not (1 <= length <= count and 64 <= room <= count and room % 64 == 0):
                 return INVALID_FIELD
-            if opc in NEARS and dw[15] >> 2 & 0x3FFF or opc == STORE and room % block:
+            if opc in NEARS and (dw[15] >> 3 & 0x1FFF or (dw[15] & MEMORY and dw[4] & 3)):
+                return INVALID_FIELD
+            if opc == STORE and room % block:
                 return INVALID_FIELD
             if opc == WRITE and dw[12] >> 20 & 15:
                 return INVALID_FIELD
@@ -141,7 +160,7 @@ class Model:
             fn=fn,
             fua=fua,
             lba4k=int(lba4k),
-            media_addr=base + (slba * block if has_lba else 0) & M64,
+            media_addr=dw[5] << 32 | dw[4] if memory else base + (slba * block if has_lba else 0) & M64,
             ns_blocks=ARGS.pack(data=dw[13], result=dw[14], number=dw[15] & 3, phase=dw[15] >> 16)
             if opc in NEARS
             else size,
@@ -168,7 +187,7 @@ ARGS = layout("db_ssd_near_pkg", "near_args_t")
 WHERE = layout("db_ssd_near_pkg", "near_store_t")
 
 
-def descriptor(opc: int) -> dict[str, int]:
+def descriptor(opc: int, memory: bool = False) -> dict[str, int]:
     """What an opcode means, from NVM Command Set 1.0, 3.2 and Base 2.0, 5.16.1.3 (Data Units Read, Written)."""
     if opc in RESERVATIONS:
         return {"known": 1, "firmware": 1}
@@ -179,19 +198,22 @@ def descriptor(opc: int) -> dict[str, int]:
         "has_fua": opc in WITH_FUA, "has_directive": opc == WRITE, "user_data": opc in USER_DATA,
         "modifies": opc in (WRITE, WRITE_ZEROES, WRITE_UNCOR, DSM, STORE),
         "to_host": opc in (READ, *NEARS), "computes": opc in NEARS, "stores": opc == STORE,
+        "memory": memory,
         "from_host": opc in (WRITE, COMPARE, DSM), "read_engine": opc in READ_ENGINE,
         "write_engine": opc not in READ_ENGINE, "write": opc == WRITE, "compare": opc == COMPARE, "ranges": opc == DSM,
         "zero": opc == WRITE_ZEROES, "flush": opc == FLUSH, "uncorrectable": opc == WRITE_UNCOR,
-        "counts_read": opc in (READ, COMPARE, VERIFY, *NEARS), "counts_write": opc == WRITE}  # fmt: skip
+        "counts_read": opc in (READ, COMPARE, VERIFY, *NEARS) and not memory, "counts_write": opc == WRITE}  # fmt: skip
     return {name: int(value) for name, value in fields.items()}
 
 
-OPC = {str(DESC.unpack(DESC.pack(descriptor(opc)))): opc for opc in OPS}  # by descriptor, to name what was seen
+OPC = {
+    str(DESC.unpack(DESC.pack(descriptor(opc, m)))): opc + 0x100 * m for opc in OPS for m in {False, opc in NEARS}
+}  # by descriptor, to name what was seen
 
 
 def random_entry(rng: random.Random, ns) -> int:
     """Mostly legal, with the edges of every check."""
-    opc = rng.choice([*OPS, *OPS, *(NEARS if NEAR in OPS else ()), *RESERVATIONS, rng.getrandbits(8)])
+    opc = rng.choice([*OPS, *OPS, *(3 * NEARS if NEAR in OPS else ()), *RESERVATIONS, rng.getrandbits(8)])
     odd = rng.choice((0, len(ns) + 1, M32, 1 << 31, 257))
     nsid = rng.choice((*range(1, len(ns) + 1), *range(1, len(ns) + 1), 1, odd))
     _, _, size, lba4k = ns[nsid - 1] if 1 <= nsid <= len(ns) else ns[0]
@@ -218,7 +240,7 @@ def random_entry(rng: random.Random, ns) -> int:
     near = [
         rng.choice((size, size, rng.randint(1, size), 1, 0, size + 1, M32)),
         rng.choice((size, size, block, 64, 64 * rng.randint(1, size // 64), 0, 32, size + 64, 1 << 31)),
-        rng.getrandbits(2) | rng.getrandbits(16) << 16 | (rng.randrange(4, 1 << 16) if rng.random() < 0.1 else 0),
+        rng.getrandbits(3) | rng.getrandbits(16) << 16 | (rng.randrange(4, 1 << 16) if rng.random() < 0.1 else 0),
     ]
     if opc in NEARS and rng.random() < 0.6:  # mostly whole blocks
         near[:2] = size, block * rng.randint(1, nlb + 1)
@@ -238,6 +260,7 @@ def random_entry(rng: random.Random, ns) -> int:
         rng.getrandbits(224),
         near if opc in NEARS else None,
         rng.choice((0, max(last, 0), max(last + 1, 0), rng.getrandbits(64), M64)) if opc == STORE else None,
+        rng.getrandbits(62) << 2 if opc in NEARS and rng.random() < 0.8 else None,
     )  # fmt: skip
 
 
@@ -465,6 +488,7 @@ async def random_entries(dut):
         seen |= b.seen
     paths = {
         *(("read" if opc in READ_ENGINE else "write", opc, None) for opc in OPS),
+        *(("read", 0x100 + opc, None) for opc in NEARS if opc in OPS),
         "admin",
         "fetch_err",
         *((("completion", None, CONFLICT), "reservation") if NUM_FN > 1 else ()),
@@ -529,8 +553,12 @@ async def edges(dut):
         near_cases = [
             ([size, size, 3], 0), ([1, 64, 3 | 0xFFFF << 16], 0), ([0, 64, 0], INVALID_FIELD),
             ([size + 1, 64, 0], INVALID_FIELD), ([size, 0, 0], INVALID_FIELD), ([size, size + 64, 0], INVALID_FIELD),
-            ([size, 96, 0], INVALID_FIELD), ([size, 64, 4], INVALID_FIELD), ([size, 64, 1 << 15], INVALID_FIELD),
+            ([size, 96, 0], INVALID_FIELD), ([size, 64, 8], INVALID_FIELD), ([size, 64, 1 << 15], INVALID_FIELD),
         ]  # fmt: skip
+        memory_cases = [(4, 0), (M64 & ~3, 0), (1, INVALID_FIELD), (2, INVALID_FIELD)]
+        cases += [(sqe(NEAR, cdw12=1, more=[size, 64, MEMORY], mptr=mptr), end if NEAR in OPS else INVALID_OPCODE)
+                  for mptr, end in memory_cases]  # fmt: skip
+        cases += [(sqe(NEAR, cdw12=1, more=[size, 64, 0], mptr=1), 0 if NEAR in OPS else INVALID_OPCODE)]
         cases += [(sqe(NEAR, cdw12=1, more=more), end if NEAR in OPS else INVALID_OPCODE) for more, end in near_cases]
         block = size // 2
         store_cases = [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_ssd_read_engine: Reads give their segments and rows in order, Verifies swallow theirs, near-storage commands have
-segments of their result; each ends once as it must."""
+segments of their result, and some of them have their data from memory; each ends once as it must."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
-from test_db_ssd_media_cmd import NEAR, READ, READ_ERROR, VERIFY, WHOLE, Command
+from test_db_ssd_media_cmd import DESC, NEAR, READ, READ_ERROR, VERIFY, WHOLE, Command
 
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
@@ -33,6 +33,8 @@ class Job(Command):
     bad: bool = False  # a row of it cannot be read
     read: int = 0  # rows that the media has given
     sent: bool = False  # to the host, as far as the data writer is concerned
+    memory: bool = False  # addr is there
+    asked: int = 0  # bytes of it
 
     def status(self) -> int:
         if self.op != VERIFY:
@@ -56,6 +58,9 @@ class Bench:
         self.cmd = Source(dut, rng, "s_cmd", WHOLE)
         self.seg = Sink(dut, rng, "m_seg", (("", SEGMENT), ("user", SEGMENT_USER)))
         self.data = Sink(dut, rng, "m_row", ROW)
+        self.fetch = Sink(dut, rng, "m_fetch", (("", SEGMENT), "slot"))
+        self.fetched = Source(dut, rng, "s_fetch", ROW)
+        self.fetches: deque[Job] = deque()  # commands whose data come from memory
         self.done = Source(dut, rng, "s_done", (("user", SEGMENT_USER), "err"))
         self.completion = Sink(dut, rng, "m_completion", COMPLETION)
         self.open: dict[int, Job] = {}
@@ -90,10 +95,13 @@ class Bench:
     def add(self, job: Job) -> None:
         assert job.slot not in self.open
         self.open[job.slot] = job
-        bursts = stretches(job.addr, job.size, 4096 if job.lba4k else BURST, self.row)
-        self.bursts.extend((*b, job.fua) for b in bursts)
         addresses = range(job.addr, job.addr + job.size, self.row)
-        self.read_owner.extend([job] * len(addresses))
+        if job.memory:
+            self.fetches.append(job)
+        else:
+            bursts = stretches(job.addr, job.size, 4096 if job.lba4k else BURST, self.row)
+            self.bursts.extend((*b, job.fua) for b in bursts)
+            self.read_owner.extend([job] * len(addresses))
         if job.op != VERIFY:
             assert job.walk
             self.packets.append(job)
@@ -101,7 +109,8 @@ class Bench:
             self.lists.add(job.walk)
             self.segs.extend((job, s) for s in segments(job.walk))
             self.rows.extend((job, a, int(a + self.row == job.addr + job.size)) for a in addresses)
-        self.cmd.queue.append(job.packed(whole=True))
+        desc = dict.fromkeys((*DESC[job.op], *(["memory"] if job.memory else [])), 1)
+        self.cmd.queue.append(WHOLE.pack({**WHOLE.unpack(job.packed(whole=True)), "desc": desc}))
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
@@ -120,7 +129,9 @@ class Bench:
             job.blocks = ARGS.pack(
                 data=rng.randint(1, size), result=room, number=rng.getrandbits(2), phase=rng.getrandbits(16)
             )
-        if rng.random() < 0.15:
+            job.memory = rng.random() < 0.5
+            job.addr += 4 * rng.randrange(128) * job.memory
+        if rng.random() < 0.15 and not job.memory:
             self.media.bad.add(job.addr + self.row * rng.randrange(size // self.row))
         return job
 
@@ -129,7 +140,7 @@ class Bench:
         self.cycle += 1
         if int(self.dut.m_packet_valid.value):
             job, packet = self.packets.popleft(), PACKET.unpack(int(self.dut.m_packet.value))
-            assert (packet["computes"], packet["slot"]) == (int(job.op == NEAR), job.slot)
+            assert (packet["computes"], packet["memory"], packet["slot"]) == (int(job.op == NEAR), job.memory, job.slot)
             assert job.op != NEAR or ARGS.pack(packet["args"]) == job.blocks
         self.cmd.step()
         self.lists.step(self.cycle)
@@ -139,6 +150,7 @@ class Bench:
             job = self.read_owner.popleft()
             job.read += 1
             job.bad |= bad
+        self.look_at_memory()
         word = self.seg.step()
         if self.seg.new:
             job, want = self.segs.popleft()
@@ -150,7 +162,8 @@ class Bench:
         word = self.data.step(self.take)
         if word:
             job, addr, last = self.rows.popleft()
-            assert word == (self.media.read(addr), last, self.width // 32, int(addr in self.media.bad)), hex(addr)
+            bad = addr in self.media.bad and not job.memory
+            assert word == (self.row_at(job, addr), last, self.width // 32, int(bad)), hex(addr)
             self.row_cycles.append(self.cycle)
             if last:
                 self.rows_done.append(job)
@@ -170,6 +183,27 @@ class Bench:
         self.errors[0] += int(self.dut.media_err.value)
         if int(self.dut.quiet.value):
             assert self.axi.missing == 0, "not quiet"
+
+    def look_at_memory(self) -> None:
+        """A segment of a command's data is asked for: it comes, with its errors, which are none of the media's."""
+        self.fetched.step()
+        if (word := self.fetch.step()) is None:
+            return
+        job = self.fetches[0]
+        at = job.addr + job.asked
+        size = min(4096 - at % 4096, job.size - job.asked)
+        last = job.asked + size == job.size
+        assert tuple(word) == (job.fn, at, size, at == job.addr, last, 0, job.slot)
+        job.asked += size
+        if not last:
+            return
+        self.fetches.popleft()
+        rows = range(job.addr, job.addr + job.size, self.row)
+        self.fetched.queue.extend((self.row_at(job, a), int(a == rows[-1]), self.width // 32, 0) for a in rows)
+        job.read = len(rows)
+
+    def row_at(self, job: Job, addr: int) -> int:
+        return random.Random(addr).getrandbits(self.width) if job.memory else self.media.read(addr)
 
     def complete(self, slot: int, status: int) -> None:
         assert slot in self.open, f"completion of slot {slot}: none is under way there"

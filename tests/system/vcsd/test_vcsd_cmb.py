@@ -56,3 +56,10 @@ def test_with_operators(make_drive: MakeDrive) -> None:
     assert got["up.MWr.payload"] - sent["up.MWr.payload"] <= 32, "an entry, an interrupt"
     assert got["down.CplD.payload"] - sent["down.CplD.payload"] == 64, "the command"
     assert drive.read(1000, 48) == program.result(data).ljust(room, b"\0")
+    held = Buffer(cmb, len(data))
+    held.write(data)
+    sent = drive.sim.counters()
+    drive.run(near.submit(drive, 0, 0, 64, room=room, to=2000, buffer=result, source=held.address))
+    got = drive.sim.counters()
+    assert got["down.CplD.payload"] - sent["down.CplD.payload"] == 64, "the command"
+    assert drive.read(2000, 48) == program.result(data).ljust(room, b"\0")

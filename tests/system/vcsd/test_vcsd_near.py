@@ -119,6 +119,31 @@ def test_stored_on_two_ssds(card: Driver) -> None:
     assert card.read(across - BLOCKS // 2, BLOCKS) == want.ljust(BLOCKS * 512, b"\0")
 
 
+def test_data_in_memory(card: Driver) -> None:
+    """Commands whose data lie in memory wait for no SSD, and keep their place among those whose data are on two."""
+    rng = random.Random(7)
+    first = border(card) - 64
+    blocks = random_text(rng, 128 * 512)
+    card.write(first, blocks)
+    programs = [Grep((b"ab", b"B."), where=True), Aggregate(ColumnType.I16, 6, 2)]
+    for number, program in enumerate(programs):
+        near.load(card, number, program.program())
+    held = card.buffer(128 * 512, offset=52)
+    data = random_text(rng, held.size)
+    held.write(data)
+    under_way = []
+    for i in range(60):
+        at, memory = rng.randrange(128 - 8), rng.random() < 0.5
+        source = held.address + 512 * at if memory else None
+        to = 4096 + 8 * i if i % 5 == 0 else None
+        want = programs[i % 2].result((data if memory else blocks)[at * 512 : (at + 8) * 512])
+        under_way.append((near.submit(card, i % 2, first + at, 8, source=source, to=to, qid=1 + i % 2), want, to))
+    card.wait([c for c, *_ in under_way])
+    for command, want, to in under_way:
+        check(command, want)
+        assert to is None or card.read(to, 8) == want.ljust(4096, b"\0")
+
+
 def test_encrypted(card: Driver) -> None:
     rng = random.Random(4)
     compute.load_key(card, 1, bytes(range(32)), bytes(range(32, 64)))

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Data of near-storage commands that lie in memory, not on the media (docs/csd/near-storage.md): asks a db_pcie_read for
+// them, and puts them in their place among the media's rows.
+//
+// Why so: behind this a command's rows are rows, wherever they come from. Of the media's commands it counts how many have
+// come before one of memory, and how many have gone; so with no such command inside the media's rows pass as if there were
+// nothing, and each of them costs 3 cycles at most.
+// Latency: of the media's rows none; command to its first segment 2 cycles. Throughput: a row a cycle, a segment in 2 cycles.
+module db_ssd_read_memory
+  import db_mem_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
+#(
+  parameter int DATA_W = 256,   ///< bits of a row: 128, 256, 512
+  parameter int ROOM   = 128    ///< commands that are inside at most, of both kinds: power of two, 2..256
+) (
+  input  logic              clk,
+  input  logic              rst,
+  output logic              idle,           ///< no command of memory is inside
+  /// A command has come, in order; always taken.
+  input  logic              s_push,
+  input  logic              s_memory,       ///< its data are in memory, from s_addr on
+  input  logic [FN_W-1:0]   s_fn,
+  input  logic [63:0]       s_addr,         ///< a multiple of 4
+  input  logic [31:0]       s_bytes,        ///< a multiple of 512, 512 to 2^20
+  input  logic [SLOT_W-1:0] s_slot,
+  /// To a db_pcie_read, and what it answers: a packet a command.
+  output logic              m_seg_valid,
+  input  logic              m_seg_ready,
+  output segment_t          m_seg,
+  output logic [SLOT_W-1:0] m_seg_slot,
+  input  logic              s_memory_valid,
+  output logic              s_memory_ready,
+  input  logic [DATA_W-1:0] s_memory_data,
+  input  row_info_t         s_memory_info,
+  input  logic              s_media_valid,
+  output logic              s_media_ready,
+  input  logic [DATA_W-1:0] s_media_data,
+  input  row_info_t         s_media_info,
+  output logic              m_row_valid,
+  input  logic              m_row_ready,
+  output logic [DATA_W-1:0] m_row_data,
+  output row_info_t         m_row_info,
+  output logic              m_row_memory
+);
+  localparam int COUNT_W = $clog2(ROOM) + 1;
+  localparam int BYTES_W = 21;
+  typedef logic [COUNT_W-1:0] count_t;      // of the media's commands, modulo 2 ROOM
+  if (ROOM < 2 || ROOM > 256 || ROOM != 2 ** $clog2(ROOM)) begin : g_bad
+    $error("%m: ROOM must be a power of two, 2..256 (is %0d)", ROOM);
+  end
+
+  // ---- commands to segments, one a page
+  typedef struct packed {
+    logic [FN_W-1:0]    fn;
+    logic [63:0]        addr;
+    logic [BYTES_W-1:0] bytes;
+    logic [SLOT_W-1:0]  slot;
+  } job_t;
+  job_t job, job_q;
+  logic job_valid, job_ready, busy_q, first_q, go;
+  logic [12:0] to_page, len;
+  db_fifo #(.WIDTH($bits(job_t)), .DEPTH(ROOM)) i_jobs (
+    .clk, .rst, .s_valid(s_push && s_memory), .s_ready(), .s_data({s_fn, s_addr, s_bytes[BYTES_W-1:0], s_slot}),
+    .m_valid(job_valid), .m_ready(job_ready), .m_data(job), .level());
+  assign job_ready = !busy_q;
+  assign to_page   = 13'd4096 - {1'b0, job_q.addr[11:0]};
+  assign len       = job_q.bytes < BYTES_W'(to_page) ? job_q.bytes[12:0] : to_page;
+  assign go        = busy_q && (!m_seg_valid || m_seg_ready);
+  always_ff @(posedge clk) begin
+    if (m_seg_ready) m_seg_valid <= 1'b0;
+    if (job_valid && job_ready) begin
+      job_q   <= job;
+      busy_q  <= 1'b1;
+      first_q <= 1'b1;
+    end
+    if (go) begin
+      m_seg_valid <= 1'b1;
+      m_seg       <= '{fn: job_q.fn, addr: job_q.addr, len: len, first: first_q,
+                       last: job_q.bytes == BYTES_W'(len), drop: 1'b0};
+      m_seg_slot  <= job_q.slot;
+      job_q.addr  <= {job_q.addr[63:12] + 52'd1, 12'd0};
+      job_q.bytes <= job_q.bytes - BYTES_W'(len);
+      first_q     <= 1'b0;
+      busy_q      <= job_q.bytes != BYTES_W'(len);
+    end
+    if (rst) begin
+      busy_q      <= 1'b0;
+      m_seg_valid <= 1'b0;
+    end
+  end
+
+  // ---- whose rows are next: a command of memory's, when the media's before it have gone
+  count_t         come_q, gone_q, gone, at;
+  logic           at_valid, media_end, memory_end, block_q, memory_q;
+  logic [COUNT_W-1:0] level;
+  db_fifo #(.WIDTH(COUNT_W), .DEPTH(ROOM)) i_order (
+    .clk, .rst, .s_valid(s_push && s_memory), .s_ready(), .s_data(come_q), .m_valid(at_valid), .m_ready(memory_end),
+    .m_data(at), .level);
+  assign media_end  = s_media_valid && s_media_ready && s_media_info.last;
+  assign memory_end = memory_q && s_memory_valid && m_row_ready && s_memory_info.last;
+  assign gone       = gone_q + count_t'(media_end);
+  assign idle       = level == '0;
+  always_ff @(posedge clk) begin
+    come_q   <= come_q + count_t'(s_push && !s_memory);
+    gone_q   <= gone;
+    // Rows of a command come later than its push is seen here.
+    block_q  <= level != '0 && (!at_valid || at == gone);
+    memory_q <= at_valid && at == gone && !memory_end;
+    if (rst) begin
+      come_q   <= '0;
+      gone_q   <= '0;
+      block_q  <= 1'b0;
+      memory_q <= 1'b0;
+    end
+  end
+  assign s_media_ready  = !block_q && m_row_ready;
+  assign s_memory_ready = memory_q && m_row_ready;
+  assign m_row_valid    = memory_q ? s_memory_valid : s_media_valid && !block_q;
+  assign m_row_data     = memory_q ? s_memory_data : s_media_data;
+  assign m_row_info     = memory_q ? s_memory_info : s_media_info;
+  assign m_row_memory   = memory_q;
+
+  logic unused_ok;
+  assign unused_ok = &{1'b0, s_bytes[31:BYTES_W]};
+endmodule
