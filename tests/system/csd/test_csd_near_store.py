@@ -18,6 +18,7 @@ from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import Feature, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.log_pages import ErrorLogEntry, SmartLog, u128
+from doorbell.nvme.sgl import PSDT_SGL, Descriptor, Kind, Sgl
 from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorStatus
 from near_words import random_program, random_text
 from traffic import MakeDrive
@@ -219,6 +220,21 @@ def test_from_pieces_of_memory(make_drive: MakeDrive) -> None:
         assert buffer.read() == want.ljust(BLOCKS * 512, b"\0")
         stored(drive, TO, want, BLOCKS * 512)
         put(drive, TO, bytes(BLOCKS * 512))
+
+
+def test_a_bit_bucket(make_drive: MakeDrive) -> None:
+    """It takes bytes of the result and has none of the Write's: the list is too short then, and nothing is written."""
+    drive = csd(make_drive)
+    text(random.Random(45), drive)
+    near.load(drive, 0, HALF.program())
+    held = drive.buffer(4096)
+    parts = [[Descriptor(held.address, 2048), Descriptor(held.address, 2048, Kind.BIT_BUCKET)]]
+    prp1, prp2 = Sgl(drive.memory, parts).pointer.words
+    for opcode, want in ((VendorIoOpc.NEAR, Status.SUCCESS), (VendorIoOpc.NEAR_STORE, Status.SGL_INVALID_DATA)):
+        command = drive.submit(1, opcode, 0, 7, prp1=prp1, prp2=prp2, flags=PSDT_SGL, cdw2=TO, cdw13=4096, cdw14=4096)
+        drive.wait([command])
+        expect(command, want)
+    stored(drive, TO, b"", 4096)
 
 
 def test_owners(csd_owners: list[Driver]) -> None:
