@@ -197,6 +197,7 @@ def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
     load_key(drive, KEY_SLOT, bytes(range(32)), bytes(range(32, 64)))
     near.load(drive, 0, Crypt(KEY_SLOT, encrypt=True).program())
     near.load(drive, 1, Filter(16, (Predicate(ColumnType.U8, 0, NearComparison.LESS, 96),)).program())
+    near.load(drive, 2, Aggregate(ColumnType.I32, 16, 4).program())
 
     def read(size: int) -> Callable[[int], Command]:
         return lambda at: drive.submit(1, NvmOpc.READ, at, size // drive.block_size - 1, drive.buffer(size))
@@ -206,8 +207,6 @@ def stored(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
         return lambda at: near.submit(
             drive, number, at, blocks, room=room, to=behind + at, buffer=Buffer(memory, room)
         )  # fmt: skip
-
-    near.load(drive, 2, Aggregate(ColumnType.I32, 16, 4).program())
 
     def look(held: Buffer, size: int) -> Callable[[int], Command]:
         blocks = size // drive.block_size

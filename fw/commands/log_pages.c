@@ -130,9 +130,12 @@ static uint32_t effects_page(struct request* r) {
     }
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);
-    page[4 * ADMIN_OPC_LOAD_PROGRAM] = page[1024 + 4 * OPC_NEAR] = hw_near_operators() ? EFFECTS_CSUPP : 0;
-    if (hw_near_operators()) put32(page + 1024 + 4 * OPC_NEAR_STORE, EFFECTS_CSUPP | EFFECTS_LBCC);
-    else page[4 * ADMIN_OPC_SLOTS] = 0;
+    if (hw_near_operators()) {
+        page[4 * ADMIN_OPC_LOAD_PROGRAM] = page[1024 + 4 * OPC_NEAR] = EFFECTS_CSUPP;
+        put32(page + 1024 + 4 * OPC_NEAR_STORE, EFFECTS_CSUPP | EFFECTS_LBCC);
+    } else {
+        page[4 * ADMIN_OPC_LOAD_PROGRAM] = page[4 * ADMIN_OPC_SLOTS] = 0;
+    }
     if (r->drive->hw.uncorrectable) put32(page + 1024 + 4 * OPC_WRITE_UNCOR, EFFECTS_CSUPP | EFFECTS_LBCC);
     return 2048;
 }

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -50,6 +51,20 @@ def io(
     out = buffer.read()
     buffer.free()
     return command, out
+
+
+def cut_off(
+    drive: Driver, commands: dict[int, list[Command]], cycles: int, gone: Callable[[], None] = lambda: None
+) -> None:
+    """So many cycles after the doorbells of queues 1 and 2 the last command of queue 1 is aborted, and queue 2 deleted
+    and made anew; those of queue 1 end. gone: called when the host has been told that queue 2 is no more."""
+    drive.ring()
+    drive.advance(cycles)
+    drive.abort(1, commands[1][-1].cid)
+    drive.delete_sq(2)
+    gone()
+    drive.create_sq(2, 64, 2)
+    drive.wait(commands[1])
 
 
 def put(drive: Driver, slba: int, data: bytes, *, nsid: int = 1) -> None:

@@ -225,7 +225,7 @@ module db_ssd_front
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   // of decode, before db_ssd_near_store
-  logic              hold, decoded_write, decoded_ctx_valid, store_busy;
+  logic              hold, decoded_write, decoded_ctx_valid;
   cmd_t              decoded;
   near_store_t       store;
   logic [SLOT_W-1:0] decoded_ctx_slot;
@@ -254,13 +254,13 @@ module db_ssd_front
 
   if (NEAR) begin : g_near
     db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (
-      .clk, .rst(ctrl_rst), .busy(store_busy), .hold, .s_read_valid(m_read_valid), .s_write_valid(decoded_write),
+      .clk, .rst(ctrl_rst), .hold, .s_read_valid(m_read_valid), .s_write_valid(decoded_write),
       .s_cmd(decoded), .s_store(store), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
       .s_ctx(decoded_ctx), .s_tap_cmd(decoded_tap_cmd), .s_again_valid, .s_again_ready, .s_again, .m_write_valid,
       .m_write_ready, .m_cmd, .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_tap_cmd);
   end else begin : g_no_near
     logic unused_ok;
-    assign {hold, store_busy, s_again_ready} = '0;
+    assign {hold, s_again_ready} = '0;
     assign {m_write_valid, m_cmd, m_tap_cmd} = {decoded_write, decoded, decoded_tap_cmd};
     assign {m_ctx_valid, m_ctx_slot, m_ctx}  = {decoded_ctx_valid, decoded_ctx_slot, decoded_ctx};
     assign unused_ok = &{1'b0, s_again_valid, s_again, store};
@@ -290,7 +290,7 @@ module db_ssd_front
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || store_busy, admin_sqe: m_admin_valid,
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || hold, admin_sqe: m_admin_valid,
                            aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.number,
                            tail: doorbell.value};

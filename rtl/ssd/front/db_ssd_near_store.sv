@@ -14,9 +14,8 @@ module db_ssd_near_store
 ) (
   input  logic              clk,
   input  logic              rst,
-  output logic              busy,           ///< one has come again, and is no Write yet
   /// Commands of decode; a cycle later their contexts, and what operators must know.
-  output logic              hold,           ///< decode gives no command
+  output logic              hold,           ///< one has come again, and is no Write yet: decode gives no command
   input  logic              s_read_valid,
   input  logic              s_write_valid,
   input  cmd_t              s_cmd,
@@ -50,7 +49,6 @@ module db_ssd_near_store
   assign takes = s_again_valid && s_again_ready;
   assign gives = state_q == GIVE && m_write_ready;
   assign hold  = state_q != REST;
-  assign busy  = hold;
 
   // ---- what its slot keeps
   typedef struct packed {

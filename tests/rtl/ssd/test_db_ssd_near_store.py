@@ -233,7 +233,7 @@ async def a_reset_forgets_what_came(dut: Any) -> None:
     dut.rst.value = 0
     for _ in range(6):
         await FallingEdge(dut.clk)
-        assert not dut.m_write_valid.value and not dut.m_ctx_valid.value and not dut.busy.value
+        assert not dut.m_write_valid.value and not dut.m_ctx_valid.value and not dut.hold.value
 
 
 def test_db_ssd_near_store() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from csd_drive import PARAMS, csd, get, put
+from csd_drive import PARAMS, csd, cut_off, get, put
 from csd_functions import NUM_FN
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -335,12 +335,7 @@ def test_aborted_and_deleted_in_the_middle(make_drive: MakeDrive) -> None:
     near.load(drive, 0, program.program())
     for cycles in (10, 200, 700, 2000, 5000):
         commands = {qid: [near.submit(drive, 0, 8 * i, 8, qid=qid) for i in range(20)] for qid in (1, 2)}
-        drive.ring()
-        drive.advance(cycles)
-        drive.abort(1, commands[1][-1].cid)
-        drive.delete_sq(2)
-        drive.create_sq(2, 64, 2)
-        drive.wait(commands[1])
+        cut_off(drive, commands, cycles)
         for i, command in enumerate(commands[1]):
             assert command.buffer is not None
             if command.status != Status.ABORT_REQUESTED or command is not commands[1][-1]:

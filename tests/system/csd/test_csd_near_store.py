@@ -8,7 +8,7 @@ import dataclasses
 import random
 
 import pytest
-from csd_drive import csd, get, put, xts
+from csd_drive import csd, cut_off, get, put, xts
 from csd_functions import NUM_FN
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -19,12 +19,12 @@ from doorbell.nvme.constants import Feature, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.log_pages import ErrorLogEntry, SmartLog, u128
 from doorbell.nvme.sgl import PSDT_SGL, Descriptor, Kind, Sgl
-from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorStatus
+from doorbell.nvme.vendor import NearComparison, VendorIoOpc
 from near_words import random_program, random_text
+from test_csd_near import TOO_LARGE
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
-TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
 BLOCKS = 128  # of text, from block 0 on
 TO = 4096  # where results go
 KEY1, KEY2 = bytes(range(32)), bytes(range(32, 64))
@@ -271,12 +271,7 @@ def test_aborted_and_deleted_in_the_middle(make_drive: MakeDrive) -> None:
         put(drive, TO + 256, bytes(b"\xa5" * 64 * 512))
         commands = {qid: [near.submit(drive, 0, 8 * i, 8, qid=qid, to=TO + 160 * (qid - 1) + 8 * i) for i in range(15)]
                     for qid in (1, 2)}  # fmt: skip
-        drive.ring()
-        drive.advance(cycles)
-        drive.abort(1, commands[1][-1].cid)
-        drive.delete_sq(2)
-        drive.create_sq(2, 64, 2)
-        drive.wait(commands[1])
+        cut_off(drive, commands, cycles)
         for qid, i in ((q, i) for q in (1, 2) for i in range(15)):
             want = HALF.result(data[4096 * i : 4096 * i + 4096])
             got = get(drive, TO + 160 * (qid - 1) + 8 * i, 8)
@@ -320,7 +315,7 @@ def test_effects_log(make_drive: MakeDrive) -> None:
     assert of[VendorIoOpc.NEAR_STORE] == of[NvmOpc.WRITE]
 
 
-def test_grep_lines_stay(make_drive: MakeDrive) -> None:
+def test_beside_one_that_does_not_store(make_drive: MakeDrive) -> None:
     """A command that stores beside one that does not, with the same program: each is what its opcode says."""
     drive = csd(make_drive)
     data = text(random.Random(44), drive)
