@@ -29,7 +29,7 @@ PACKET, RESULT = (layout("db_ssd_near_pkg", n) for n in ("near_packet_t", "near_
 NEAR_REGISTERS = 0x400
 SLOTS_FROM, SLOTS_GO, SLOTS_FORM, SLOTS_SHARE, SLOTS_LIBRARY = 0x508, 0x50C, 0x514, 0x518, 0x51C
 CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
-CELLS = 8
+CELLS = int(os.environ.get("CELLS", "8"))
 PLACES = int(os.environ.get("NUM_FN", "1"))
 SLOTS = int(os.environ.get("SLOTS", "0x6321"), 16)
 GREPS = f"{SLOTS:x}".count(str(int(NearOperator.GREP)))
@@ -179,8 +179,8 @@ async def random_commands(dut: Any) -> None:
                 program = random_program(b.rng, cells=CELLS, as_it_is=True) if b.rng.random() < 0.9 else None
                 programs[place, number] = program
                 await b.load(place, number, program)
-        for turn in range(3):
-            packets = [p._replace(slot=turn * 60 + p.slot) for p in random_packets(b.rng, programs, 60)]
+        for turn in range(rounds(3, 2)):
+            packets = [p._replace(slot=turn * 60 + p.slot) for p in random_packets(b.rng, programs, rounds(60, 40))]
             b.packets += packets
             before = len(b.got), len(b.results)
             await b.drain(before[0] + len(packets))
@@ -387,16 +387,17 @@ async def exchanges(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_w", "num_fn", "filled"),
-    [rare(512, 1, "6321"), rare(256, 1, "6321"), (128, 3, "2311613"), rare(256, 3, "2311613"), (128, 3, "ff1")],
-)
-def test_near(data_w: int, num_fn: int, filled: str) -> None:
+    ("data_w", "num_fn", "filled", "cells"),
+    [rare(512, 1, "6321", 8), rare(256, 1, "6321", 8), (128, 3, "2311613", 4), rare(256, 3, "2311613", 8),
+     (128, 3, "ff1", 4)],
+)  # fmt: skip
+def test_near(data_w: int, num_fn: int, filled: str, cells: int) -> None:
     gen = build.regs() / "rtl"
     bench.run(
         __file__, "db_csd_near",
-        {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": CELLS, "SLOTS": f"28'h{filled}", "CMB_LOG2": 16,
+        {"DATA_W": data_w, "NUM_FN": num_fn, "CELLS": cells, "SLOTS": f"28'h{filled}", "CMB_LOG2": 16,
          "HASHES": 1, "HASH_BYTES": 1024},
         testcase="exchanges" if "f" in filled else None,
-        env={"NUM_FN": str(num_fn), "SLOTS": filled},
+        env={"NUM_FN": str(num_fn), "SLOTS": filled, "CELLS": str(cells)},
         extra_sources=[gen / f"db_csd_{name}_regs{part}.sv" for name in ("near", "slots") for part in ("_pkg", "")],
     )  # fmt: skip
