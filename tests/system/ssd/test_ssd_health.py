@@ -24,6 +24,8 @@ CRITICAL_WARNING, SPARE, THRESHOLD, USED = 0, 3, 4, 5  # bytes of the log
 WARNS_SPARE, WARNS_RELIABILITY = 1 << 0, 1 << 2
 EVENT_SMART, INFO_RELIABILITY, INFO_SPARE = 1, 0, 2
 SIZE = 1 << 20
+SHARED = {"NUM_NS": 3, "SGL": 1, "READ_BUF_BYTES": 16384}
+"""Of several functions, as in test_ssd_functions.py: nothing is read at a rate here, so the buffer is the small one."""
 WORN_SOON = {
     "channels": 1, "ways": 1, "planes": 1, "pages": 16, "page_bytes": 4096, "bus_mbps": 1200, "read_us": 1,
     "program_us": 2, "erase_us": 5, "controller_us": 0, "buffer_units": 16, "over_provisioning": 1.2, "endurance": 4,
@@ -69,7 +71,7 @@ def happened(drive: Driver, event: Command) -> bool:
 @pytest.mark.parametrize("several", [False, True])
 def test_spare_falls(make_drive: MakeDrive, several: bool) -> None:
     """Until it is below its threshold, then until a die has none left: two events, each once."""
-    more = {"num_fn": 2, "params": {"NUM_NS": 2}} if several else {}
+    more = {"num_fn": 3, "params": SHARED} if several else {}
     drive = make_drive(nand=flash(), media_size=SIZE, **more)
     drive.start(queues=1, entries=64)
     rng = random.Random(1)
