@@ -85,7 +85,7 @@ def scatter(host: StubHost, pages: list[int], offset: int, image: bytes) -> None
         host.patch(page + low, image[start : start + PAGE - low])
 
 
-@pytest.mark.parametrize("data_w, stall", [(128, 0), (256, 30), (512, 30)])
+@pytest.mark.parametrize("data_w, stall", [(128, 0), pytest.param(256, 30, marks=pytest.mark.nightly), (512, 30)])
 def test_data(make: Make, data_w: int, stall: int) -> None:
     """Transfers of many shapes: offsets, two pages, lists, lists that are chained; written, read, compared."""
     host = make({"mdts": 0}, data_w=data_w, stall_pct=stall).up(mps=random.Random(data_w).randrange(2))
