@@ -23,7 +23,7 @@ from near_words import filter_words, random_filter, words
 
 ROOT = Path(__file__).resolve().parents[2]
 FW = ROOT / "fw"
-LOAD, GET_LOG = 0xD5, 0x02
+LOAD, SLOTS, GET_LOG = 0xD5, 0xD4, 0x02
 OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4013
 GREP, AGGREGATE, FILTER, HASH, CRYPT, CSV = 1, 2, 3, 4, 5, 6
 OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH | 1 << CRYPT | 1 << CSV
@@ -600,13 +600,15 @@ def test_a_reset_forgets_those_of_its_function(fw: Firmware) -> None:
 
 @pytest.mark.parametrize("there", [True, False])
 def test_commands_supported(fw: Firmware, there: bool) -> None:
-    """Log page 05h says both commands where there are operators; else Load Program is none, and nothing is written."""
+    """Log page 05h says all commands of operators where there are some; else there is none of them, and nothing is
+    written."""
     if not there:
         fw.start(0, 0, 0)
     assert fw.command(GET_LOG, dw6=0x4000, dw10=5 | 1023 << 16) == OK
     page = struct.unpack_from("<1024I", bytes(fw.host), 0x4000)
-    assert page[LOAD] == page[256 + 0x82] == there
+    assert page[LOAD] == page[SLOTS] == page[256 + 0x82] == there
     assert page[GET_LOG] == page[256 + 0x02] == 1
     assert fw.load(0, SOME) == (OK if there else BAD_OPCODE)
+    assert there or fw.command(SLOTS) == BAD_OPCODE
     fw.lib.reset(0)
     assert (fw.number("changes").value != 0) == there

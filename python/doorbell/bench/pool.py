@@ -60,7 +60,16 @@ FULL = PoolSetup(
 SHORT = PoolSetup(
     2,
     (0, 1),
-    {"NUM_NS": 5, "NEAR": 1, "NEAR_CELLS": 3, "NEAR_HASHES": 2, "SGL": 1, "CMB_LOG2": 16, "NEAR_SLOTS": 0xFF1},
+    {
+        "NUM_NS": 5,
+        "NEAR": 1,
+        "NEAR_CELLS": 3,
+        "NEAR_HASHES": 1,
+        "SGL": 1,
+        "CMB_LOG2": 16,
+        "NEAR_SLOTS": 0xFF1,
+        "SHA_CORES": 0,
+    },
     1 << 11,
 )
 """Of the tests: the simulator of tests/system/csd/test_csd_slots.py. A Grep that stays, and two slots."""

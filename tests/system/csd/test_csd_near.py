@@ -363,7 +363,8 @@ def test_reset_in_the_middle(make_drive: MakeDrive, kind: str) -> None:
     check(*near.run(drive, 0, 0, 64), program.result(data))
 
 
-@pytest.mark.parametrize("there", [True, False])
+# One without them has a simulator of its own: nightly. In every run tests/firmware says it, test_commands_supported.
+@pytest.mark.parametrize("there", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_effects_log(make_drive: MakeDrive, there: bool) -> None:
     """The drive says that it has both commands; one without them says nothing, and refuses them."""
     drive = csd(make_drive, params={**PARAMS, "NEAR": 1} if there else {"NUM_NS": PARAMS["NUM_NS"]})

@@ -21,8 +21,8 @@ from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 NUM_FN = 2
-PARAMS = {"CMB_LOG2": 16, "NEAR_CELLS": 3, "NEAR_SLOTS": 0xFF1}
-"""A Grep that stays, and two that can be exchanged."""
+PARAMS = {"CMB_LOG2": 16, "NEAR_CELLS": 3, "NEAR_HASHES": 1, "NEAR_SLOTS": 0xFF1, "SHA_CORES": 0}
+"""A Grep that stays, and two that can be exchanged; of what is in no slot, little, as it costs time to build."""
 NOT_LOADED, REFUSED = (0x100 | s for s in (VendorStatus.OPERATOR_NOT_LOADED, VendorStatus.BITSTREAM_REFUSED))
 GREP, AGGREGATE, FILTER = NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER
 PROGRAMS: dict[int, near.Program] = {
@@ -249,12 +249,17 @@ def test_reset_of_the_controller(up: tuple[list[Driver], list[bytes]]) -> None:
 
 
 def test_slots_that_stay(make_drive: MakeDrive) -> None:
-    """A drive whose operators stay says so; one without operators has no such command."""
+    """A drive whose operators stay says so."""
     drive = csd(make_drive)
     assert slots.get(drive).operators == (GREP, AGGREGATE, FILTER, NearOperator.CSV)
     command = slots.exchange_try(drive, 1, 0)
     expect(command, REFUSED)
     assert command.dw0 == SlotError.FIXED
     expect(slots.exchange_try(drive, 4, 0), Status.INVALID_FIELD)
+
+
+@pytest.mark.nightly  # its simulator is its own; tests/firmware/test_near.py: test_commands_supported
+def test_no_operators_no_slots(make_drive: MakeDrive) -> None:
+    """A drive without operators has no such command."""
     drive = csd(make_drive, params={"NUM_NS": NUM_NS})
     expect(slots.exchange_try(drive, 1, 0), Status.INVALID_OPCODE)
