@@ -178,3 +178,27 @@ int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, cha
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return status ? -1 : 0;
 }
+
+// ---- a command
+
+int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+                 uint32_t* bytes) {
+    uint64_t slba = p->place / d->block_bytes;
+    struct nvme_passthru_cmd c = {
+        .opcode = NEAR_OPC,
+        .nsid = d->nsid,
+        .addr = (uint64_t)(uintptr_t)result,
+        .data_len = room,
+        .cdw10 = (uint32_t)slba,
+        .cdw11 = (uint32_t)(slba >> 32),
+        .cdw12 = (p->bytes + d->block_bytes - 1) / d->block_bytes - 1,
+        .cdw13 = p->bytes,
+        .cdw14 = room,
+        .cdw15 = (uint32_t)d->program | phase << 16,
+        .timeout_ms = NEAR_TIMEOUT_MS,
+    };
+    int status = d->ops->io(d, &c);
+    while (near_ending()) pause();
+    *bytes = c.result;
+    return status;
+}
