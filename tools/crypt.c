@@ -12,33 +12,43 @@
 #include "aes.h"
 #include "near.h"
 
-enum { OPT_CPU = 256, OPT_DRIVE, OPT_HELP, OPT_KEY, OPT_MODE, OPT_SLOT, OPT_UNIT };
-enum { STEP_BYTES = 1 << 17, MOST_KEY = 64, MOST_SLOT = 63, PROGRAM_BYTES = 16, CRYPT = 5 };
+enum { OPT_CPU = 256, OPT_DRIVE, OPT_HELP, OPT_KEY, OPT_MODE, OPT_SLOT, OPT_TO, OPT_UNIT };
+enum { STEP_BYTES = NEAR_TARGET_BYTES, MOST_KEY = 64, MOST_SLOT = 63, PROGRAM_BYTES = 16, CRYPT = 5 };
 
 static const char HELP[] =
     "Usage: dbcrypt (-d | -e) [--slot N] [--key FILE] [OPTION]... FILE...\n"
-    "Write files or block devices, decrypted or encrypted with AES, to standard output. The drive does it, if it has\n"
-    "near-storage commands and the key; else the CPU, if it has the key.\n"
+    "       dbcrypt (-d | -e) [--slot N] [--key FILE] [OPTION]... --to TARGET FILE\n"
+    "Write files or block devices, decrypted or encrypted with AES, to standard output, or to the beginning of TARGET. The\n"
+    "drive does it, if it has near-storage commands and the key; else the CPU, if it has the key.\n"
     "\n"
     "  -d, --decrypt    one of these two\n"
     "  -e, --encrypt\n"
     "      --mode=MODE  xts, or ctr; xts, if not said\n"
     "      --slot=N     the drive's key slot, 1 to 63, into which somebody loaded the key\n"
     "      --key=FILE   the key for the CPU: of xts both keys, of 16 or 32 bytes each; of ctr the key and 16 bytes IV\n"
+    "      --to=TARGET  a block device that is not mounted, or a file that is there already; at least as large as FILE.\n"
+    "                   If it lies on FILE's drive, the drive writes it\n"
     "      --unit=BYTES of xts: a data unit, 512 or 4096; the first of a file has number 0. 512, if not said\n"
     "      --cpu        do not ask the drive\n"
     "      --drive      only the drive: what it cannot do is an error, as it is without --key\n"
     "      --help       this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
-    "Example: dbcrypt -d --slot 3 archive.xts >archive\n";
+    "Examples: dbcrypt -d --slot 3 archive.xts >archive\n"
+    "          cp plain secret; dbcrypt -e --slot 3 --to secret plain\n";
 
 static const struct option OPTIONS[] = {
-    {"decrypt", no_argument, NULL, 'd'},         {"encrypt", no_argument, NULL, 'e'},
-    {"mode", required_argument, NULL, OPT_MODE}, {"slot", required_argument, NULL, OPT_SLOT},
-    {"key", required_argument, NULL, OPT_KEY},   {"unit", required_argument, NULL, OPT_UNIT},
-    {"cpu", no_argument, NULL, OPT_CPU},         {"drive", no_argument, NULL, OPT_DRIVE},
-    {"help", no_argument, NULL, OPT_HELP},       {NULL, 0, NULL, 0},
+    {"decrypt", no_argument, NULL, 'd'},
+    {"encrypt", no_argument, NULL, 'e'},
+    {"mode", required_argument, NULL, OPT_MODE},
+    {"slot", required_argument, NULL, OPT_SLOT},
+    {"key", required_argument, NULL, OPT_KEY},
+    {"unit", required_argument, NULL, OPT_UNIT},
+    {"cpu", no_argument, NULL, OPT_CPU},
+    {"drive", no_argument, NULL, OPT_DRIVE},
+    {"to", required_argument, NULL, OPT_TO},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
 };
 
 struct crypt {
@@ -46,18 +56,30 @@ struct crypt {
     bool encrypt, decrypt, ctr;
     int slot;
     uint32_t unit;
-    const char* key_path;
+    const char *key_path, *to_path;
+    struct near_target* to;  // or NULL
     struct aes data_key, tweak_key;
     uint8_t iv[AES_BLOCK];
 };
 
-// ---- a part of a file: decrypted or encrypted in *data
+// ---- a part of a file: decrypted or encrypted
 
-static int on_cpu(const struct crypt* c, const struct near_file* f, const struct near_part* p, uint8_t* data) {
-    int e = near_read(f, p->offset, data, p->bytes);
+struct run {
+    const struct crypt* c;
+    struct near_file* file;
+    struct near_target* to;  // or NULL: standard output
+    bool drive;              // it does it, as long as it goes
+    uint64_t loaded;         // what is added to the number of a block now
+    uint8_t* data;
+    char *note, *why;  // as near_scan
+};
+
+static int on_cpu(const struct run* r, const struct near_part* p) {
+    const struct crypt* c = r->c;
+    int e = near_read(r->file, p->offset, r->data, p->bytes);
     if (e) return e;
-    if (c->ctr) aes_ctr(&c->data_key, c->iv, p->offset / AES_BLOCK, data, p->bytes);
-    else aes_xts(&c->data_key, &c->tweak_key, c->encrypt, p->offset / c->unit, c->unit, data, p->bytes);
+    if (c->ctr) aes_ctr(&c->data_key, c->iv, p->offset / AES_BLOCK, r->data, p->bytes);
+    else aes_xts(&c->data_key, &c->tweak_key, c->encrypt, p->offset / c->unit, c->unit, r->data, p->bytes);
     return 0;
 }
 
@@ -70,48 +92,88 @@ static void make_program(const struct crypt* c, uint64_t offset, uint8_t* progra
     near_put(program + 8, 8, offset);
 }
 
-// 0, an NVMe status, or -errno. *loaded: what is added to the number of a block now.
-static int on_drive(const struct crypt* c, const struct near_file* f, const struct near_part* p, uint64_t* loaded,
-                    uint8_t* data) {
-    struct near_device* d = f->device;
+// store: the place of the target that the drive writes, or NULL. 0, an NVMe status, or -errno.
+static int on_drive(struct run* r, const struct near_part* p, const uint64_t* store) {
+    struct near_device* d = r->file->device;
     uint64_t offset = p->offset / d->block_bytes - p->place / d->block_bytes;
     uint8_t program[PROGRAM_BYTES];
     uint32_t bytes;
     int status = 0;
-    if (offset != *loaded) {
-        make_program(c, offset, program);
+    if (offset != r->loaded) {
+        make_program(r->c, offset, program);
         status = near_exchange(d, program, sizeof program);
-        *loaded = offset;
+        r->loaded = offset;
     }
     uint32_t room = (p->bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;
-    if (!status) status = near_command(d, p, 0, data, room, &bytes);
+    if (!status)
+        status =
+            store ? near_store(d, p, 0, r->data, room, *store, &bytes) : near_command(d, p, 0, r->data, room, &bytes);
     return status ? status : bytes == p->bytes ? 0 : -EPROTO;
 }
 
 // ---- a file
 
-static int write_out(const uint8_t* data, size_t bytes) {
+static int write_out(const struct run* r, const struct near_part* p) {
+    if (r->to) {
+        int e = near_target_write(r->to, p, r->data);
+        if (e) snprintf(r->why, NEAR_WHY, "not to %.60s: %.60s", r->to->file.path, strerror(-e));
+        return e ? -ECANCELED : 0;
+    }
     errno = EIO;
-    return fwrite(data, 1, bytes, stdout) == bytes ? 0 : -errno;
+    return fwrite(r->data, 1, p->bytes, stdout) == p->bytes ? 0 : -errno;
 }
 
-// From the drive as long as it goes; *drive: it does. *note, *why: as near_scan.
-static int part(const struct crypt* c, const struct near_file* f, const struct near_part* p, bool* drive,
-                uint64_t* loaded, uint8_t* data, char* note, char* why) {
-    bool theirs = *drive && p->on_drive;
-    int status = theirs ? on_drive(c, f, p, loaded, data) : 0;
-    if (status == -EPROTO) snprintf(note, NEAR_WHY, "what the drive says makes no sense");
-    else if (status) near_status_text(status, note);
-    if (status) *drive = false;
-    if (theirs && !status) return 0;
-    if (!c->options.drive) return on_cpu(c, f, p, data);
-    snprintf(why, NEAR_WHY, "%s", status ? note : "a part of it lies on no drive: a hole, or never written");
+// It may become shorter: what the drive can store at once.
+static int part(struct run* r, struct near_part* p) {
+    uint64_t to;
+    bool theirs = r->drive && p->on_drive, stores = theirs && r->to && near_target_piece(r->to, p, &to);
+    int status = theirs ? on_drive(r, p, stores ? &to : NULL) : 0;
+    if (status == -EPROTO) snprintf(r->note, NEAR_WHY, "what the drive says makes no sense");
+    else if (status) near_status_text(status, r->note);
+    if (status) r->drive = false;
+    if (theirs && !status) return stores ? 0 : write_out(r, p);
+    if (!r->c->options.drive) {
+        int e = on_cpu(r, p);
+        return e ? e : write_out(r, p);
+    }
+    snprintf(r->why, NEAR_WHY, "%s", status ? r->note : "a part of it lies on no drive: a hole, or never written");
     return -ECANCELED;
+}
+
+static int parts(struct run* r, uint32_t step) {
+    const struct near_file* f = r->file;
+    for (const struct near_extent* x = f->extents; x < f->extents + f->count; x++) {
+        for (uint64_t at = 0; at < x->bytes;) {
+            uint64_t left = x->bytes - at;
+            struct near_part p = {x->offset + at, x->place + at, left < step ? (uint32_t)left : step, x->on_drive};
+            if (r->to && !near_target_held(r->to)) {
+                snprintf(r->why, NEAR_WHY, "not to the end of %.60s: somebody opens it", r->to->file.path);
+                return -ECANCELED;
+            }
+            int e = part(r, &p);
+            if (e) return e;
+            at += p.bytes;
+        }
+    }
+    return 0;
+}
+
+// 0; -ECANCELED with a reason: nobody can write the target.
+static int aim(struct run* r) {
+    char why[NEAR_WHY], text[NEAR_WHY + 32];
+    enum near_aim by = near_target_aim(r->to, r->file, why);
+    const bool only = r->c->options.drive && *why;
+    if (by == NEAR_AIM_DRIVE) return 0;
+    r->drive = false;
+    snprintf(text, sizeof text, "%s: %s", only ? "not by the drive" : "on the CPU", why);
+    snprintf(r->why, NEAR_WHY, "%.*s", NEAR_WHY - 1, by == NEAR_AIM_NONE ? why : text);
+    if (by == NEAR_AIM_NONE || only) return -ECANCELED;
+    if (*why) near_say(&r->c->options, r->file->path, r->why);
+    return 0;
 }
 
 static int scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why) {
     const struct crypt* c = job->context;
-    uint64_t loaded = 0;  // near_run has loaded that
     uint32_t step = STEP_BYTES;
     if (!c->ctr && f->size % c->unit) {
         snprintf(why, NEAR_WHY, "its size is no multiple of a data unit of xts");
@@ -123,25 +185,19 @@ static int scan(struct near_file* f, const struct near_job* job, const struct ne
         if (o->drive) return -ECANCELED;
         near_on_cpu(f);  // in one: its extents need not be whole data units
     }
-    bool drive = f->device;
-    if (drive) {
+    struct run r = {c, f, c->to, f->device, 0, NULL, note, why};  // near_run has loaded offset 0
+    if (f->device) {
         const struct near_device* d = f->device;
         if (d->most_transfer && d->most_transfer < step) step = d->most_transfer;
         if (d->most_bytes < step) step = d->most_bytes;
         step -= step % d->block_bytes;
     }
-    uint8_t* data = aligned_alloc(NEAR_PAGE, STEP_BYTES);
-    int e = data ? 0 : -ENOMEM;
-    for (const struct near_extent* x = f->extents; !e && x < f->extents + f->count; x++) {
-        for (uint64_t at = 0; !e && at < x->bytes;) {
-            uint64_t left = x->bytes - at;
-            struct near_part p = {x->offset + at, x->place + at, left < step ? (uint32_t)left : step, x->on_drive};
-            e = part(c, f, &p, &drive, &loaded, data, note, why);
-            if (!e) e = write_out(data, p.bytes);
-            at += p.bytes;
-        }
-    }
-    free(data);
+    int e = r.to ? aim(&r) : 0;
+    if (e) return e;
+    uint8_t* own = r.to && r.to->memory ? NULL : aligned_alloc(NEAR_PAGE, STEP_BYTES);
+    r.data = own ? own : r.to ? r.to->memory : NULL;
+    e = r.data ? parts(&r, step) : -ENOMEM;
+    free(own);
     return e;
 }
 
@@ -192,6 +248,7 @@ static int options(struct crypt* c, int argc, char** argv) {
                     return bad("--slot takes a number from 1 to 63, not ", optarg);
                 break;
             case OPT_KEY: c->key_path = optarg; break;
+            case OPT_TO: c->to_path = optarg; break;
             case OPT_UNIT:
                 if (!near_number(optarg, 512, 4096, &unit) || (unit != 512 && unit != 4096))
                     return bad("--unit takes 512 or 4096, not ", optarg);
@@ -210,6 +267,7 @@ static int options(struct crypt* c, int argc, char** argv) {
     if (c->options.drive && !c->slot) return bad("--drive needs --slot", "");
     if (c->options.cpu && !c->key_path) return bad("--cpu needs --key", "");
     if (optind == argc) return bad("a file is missing", "");
+    if (c->to_path && argc - optind > 1) return bad("--to takes one file, not also ", argv[optind + 1]);
     if (!c->key_path) c->options.drive = true;  // nobody else has the key
     if (!c->slot) c->options.cpu = true;
     return c->key_path ? read_key(c) : -1;
@@ -229,8 +287,12 @@ int main(int argc, char** argv) {
         .end = end,
         .context = &c,
     };
+    struct near_target target;
+    if (c.to_path && near_target_open(&target, c.to_path, &c.options)) return 2;
+    if (c.to_path) c.to = &target;
     status = 0;
     for (int i = optind; i < argc; i++)
         if (near_run(argv[i], &job, &c.options)) status = 2;
+    if (c.to) status = near_target_close(&target, status, &c.options);
     return near_finish("dbcrypt", status);
 }

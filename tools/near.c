@@ -59,6 +59,7 @@ static int ask(struct near_device* d) {
         snprintf(d->why, NEAR_WHY, "the drive has no near-storage commands");
         return -1;
     }
+    d->stores = page[1024 + 4 * NEAR_STORE_OPC] & 1;
     // A result is at most a quarter of the data and a little more: so it fits what the kernel moves with one command.
     if (d->most_transfer && most > 4 * (d->most_transfer - 128)) most = 4 * (d->most_transfer - 128);
     uint32_t own = near_platform()->most_bytes;
@@ -181,12 +182,15 @@ int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, cha
 
 // ---- a command
 
-int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
-                 uint32_t* bytes) {
+// store: the first block that is written, or NULL.
+static int command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+                   const uint64_t* store, uint32_t* bytes) {
     uint64_t slba = p->place / d->block_bytes;
     struct nvme_passthru_cmd c = {
-        .opcode = NEAR_OPC,
+        .opcode = store ? NEAR_STORE_OPC : NEAR_OPC,
         .nsid = d->nsid,
+        .cdw2 = store ? (uint32_t)*store : 0,
+        .cdw3 = store ? (uint32_t)(*store >> 32) : 0,
         .addr = (uint64_t)(uintptr_t)result,
         .data_len = room,
         .cdw10 = (uint32_t)slba,
@@ -201,4 +205,15 @@ int near_command(struct near_device* d, const struct near_part* p, uint32_t phas
     while (near_ending()) pause();
     *bytes = c.result;
     return status;
+}
+
+int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+                 uint32_t* bytes) {
+    return command(d, p, phase, result, room, NULL, bytes);
+}
+
+int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+               uint64_t to, uint32_t* bytes) {
+    uint64_t store = to / d->block_bytes;
+    return command(d, p, phase, result, room, &store, bytes);
 }

@@ -32,6 +32,7 @@ struct nvme_passthru_cmd {
 
 enum {
     NEAR_OPC = 0x82,             // near-storage command
+    NEAR_STORE_OPC = 0x83,       // ... whose result is written to blocks, too
     NEAR_ADMIN_OPC_LOAD = 0xd5,  // Load Program
     NEAR_SC_TOO_LARGE = 0x1c0,   // Result Too Large: type 1h, code C0h
     NEAR_SC_MASK = 0x7ff,        // type and code in what the kernel returns
@@ -65,6 +66,7 @@ struct near_device {
     char name[64], controller[64];
     uint32_t block_bytes, most_bytes;  // of a block; of the data of a command
     uint64_t blocks;
+    bool stores;         // it has NEAR_STORE_OPC
     int program, lock;   // number of the program that is ours, and its lock file; -1: none
     char why[NEAR_WHY];  // not empty: it cannot be used
     struct near_device* next;
@@ -115,16 +117,20 @@ struct near_file {
     uint64_t start;  // of the partition
     struct near_extent* extents;
     size_t count;
+    bool writes;  // it is a target: open to write
     bool guarded, lease;
     struct stat before;
 };
 
-int near_open(struct near_file* f, const char* path);  // 0 or -errno
+int near_open(struct near_file* f, const char* path);     // 0 or -errno
+int near_open_to(struct near_file* f, const char* path);  // to write it; a block device that nobody has in use
 void near_close(struct near_file* f);
 // All of the file for the CPU; or its extents on a drive, and a guard: 0, or -1 with a reason.
 void near_on_cpu(struct near_file* f);
 int near_on_drive(struct near_file* f, char* why);
-bool near_unchanged(struct near_file* f);  // since near_on_drive
+bool near_unchanged(struct near_file* f);     // since near_on_drive
+bool near_leased(const struct near_file* f);  // so nobody else has opened it in a way that matters
+bool near_lies_whole(const struct near_file* f, char* why);
 int near_read(const struct near_file* f, uint64_t offset, void* to,
               size_t bytes);  // 0, -errno, -ESTALE: not so long now
 // The extents of a file from what FIEMAP says, ascending. Shared with no one; here for tests.
@@ -172,12 +178,38 @@ struct near_options {
 // the result. 0, an NVMe status, or -errno.
 int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
                  uint32_t* bytes);
+// ... and its result is written to blocks from place `to` on, in bytes, too: `room` is whole blocks. The drive writes to
+// `result` and reads it, so it is memory of a struct near_target.
+int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
+               uint64_t to, uint32_t* bytes);
 // All parts of a file: 0, 1 (enough), or -errno; -ECANCELED with a reason. *note: why a part came to the CPU.
 int near_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why);
 // A path from its beginning to its end. 0, or 2 where an error was said.
 int near_run(const char* path, const struct near_job* job, const struct near_options* o);
 // One line on stderr: TOOL: PATH: TEXT.
 void near_say(const struct near_options* o, const char* path, const char* text);
+
+// ---- a target: what comes of one file goes to a file or a block device, from its beginning on
+
+struct near_target {
+    struct near_file file;
+    bool drive;       // it stores there
+    uint8_t* memory;  // for results: NEAR_TARGET_BYTES
+};
+
+enum { NEAR_TARGET_BYTES = 1 << 17 };
+enum near_aim { NEAR_AIM_DRIVE, NEAR_AIM_CPU, NEAR_AIM_NONE };
+
+int near_target_open(struct near_target* t, const char* path, const struct near_options* o);  // 0; 2: an error was said
+// Who writes there: the drive; we, with a reason that is empty if it is the source's; nobody, with a reason. The program
+// of the source's drive is loaded, and its result is as long as the data.
+enum near_aim near_target_aim(struct near_target* t, const struct near_file* source, char* why);
+bool near_target_held(const struct near_target* t);  // false: somebody opens it, and the drive must not write there now
+// Cut a part to what the drive can store at once: *to. False: none of it, as it is less than a block.
+bool near_target_piece(const struct near_target* t, struct near_part* p, uint64_t* to);
+int near_target_write(struct near_target* t, const struct near_part* p, const uint8_t* data);  // by us: 0 or -errno
+// All of it is on the drive, none in the page cache. The exit status; with `failed` others have said what is wrong.
+int near_target_close(struct near_target* t, bool failed, const struct near_options* o);
 
 // ---- command lines
 

@@ -35,8 +35,8 @@ static int read_whole(struct near_file* f) {
     }
 }
 
-int near_open(struct near_file* f, const char* path) {
-    *f = (struct near_file){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+static int open_as(struct near_file* f, const char* path, int flags) {
+    *f = (struct near_file){.path = path, .fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
     if (f->fd < 0) return -errno;
     int e = 0;
     if (fstat(f->fd, &f->before)) return -errno;
@@ -45,10 +45,18 @@ int near_open(struct near_file* f, const char* path) {
         if (ioctl(f->fd, BLKGETSIZE64, &f->size)) e = -errno;
     } else if (S_ISREG(f->before.st_mode)) {
         f->size = (uint64_t)f->before.st_size;
-        if (!f->size) e = read_whole(f);
+        if (!f->size && (flags & O_ACCMODE) == O_RDONLY) e = read_whole(f);
     } else {
         e = -ENOTBLK;
     }
+    return e;
+}
+
+int near_open(struct near_file* f, const char* path) { return open_as(f, path, O_RDONLY); }
+
+int near_open_to(struct near_file* f, const char* path) {
+    int e = open_as(f, path, O_RDWR | O_EXCL);  // O_EXCL: not what is mounted; of files Linux ignores it
+    f->writes = true;
     return e;
 }
 
@@ -124,6 +132,10 @@ int near_extents(struct near_file* f, const struct fiemap_extent* from, size_t c
         if (e->fe_flags & nowhere) {
             snprintf(why, NEAR_WHY, "the file system keeps a part of it in a form of its own (extent flags %xh)",
                      (unsigned)(e->fe_flags & nowhere));
+            return -1;
+        }
+        if (f->writes && (e->fe_flags & FIEMAP_EXTENT_SHARED)) {
+            snprintf(why, NEAR_WHY, "it shares blocks with another file");
             return -1;
         }
         if (x.offset < at || !x.bytes) {
@@ -213,6 +225,10 @@ static void let_tick_pass(const struct stat* st) {
     if (age >= 0 && age < TICK_NS) nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
 }
 
+static int lease_of(const struct near_file* f) { return f->writes ? F_WRLCK : F_RDLCK; }
+
+bool near_leased(const struct near_file* f) { return f->lease && fcntl(f->fd, F_GETLEASE) == lease_of(f); }
+
 int near_on_drive(struct near_file* f, char* why) {
     struct near_place place;
     if (near_platform()->find(f->fd, &f->before, &place, why)) return -1;
@@ -224,10 +240,10 @@ int near_on_drive(struct near_file* f, char* why) {
     f->device = d;
     f->start = place.start;
     if (S_ISREG(f->before.st_mode)) {
-        // With a lease none opens the file to write unless we let go (at most fs.lease-break-time, 45 s). Its breaking
-        // comes as SIGIO.
+        // With a lease none opens the file to write, a target at all, unless we let go (at most fs.lease-break-time,
+        // 45 s). Its breaking comes as SIGIO.
         signal(SIGIO, SIG_IGN);
-        f->lease = !fcntl(f->fd, F_SETLEASE, F_RDLCK);
+        f->lease = !fcntl(f->fd, F_SETLEASE, lease_of(f));
         let_tick_pass(&f->before);
     }
     if (fsync(f->fd)) {
@@ -252,7 +268,7 @@ bool near_unchanged(struct near_file* f) {
     if (fstat(f->fd, &now) || now.st_size != f->before.st_size || !same_time(&now.st_mtim, &f->before.st_mtim) ||
         !same_time(&now.st_ctim, &f->before.st_ctim))
         return false;
-    if (f->lease && fcntl(f->fd, F_GETLEASE) == F_RDLCK) return true;  // so none moved it either
+    if (near_leased(f)) return true;  // so none moved it either
     struct near_file again = *f;
     again.extents = NULL;
     again.count = 0;

@@ -218,7 +218,7 @@ static int error(const struct near_options* o, const char* path, int e) {
     return 2;
 }
 
-static bool lies_whole(const struct near_file* f, char* why) {
+bool near_lies_whole(const struct near_file* f, char* why) {
     for (size_t i = 0; i < f->count; i++)
         if (!f->extents[i].on_drive) {
             snprintf(why, NEAR_WHY, "a part of it lies on no drive: a hole, or never written");
@@ -240,7 +240,7 @@ int near_run(const char* path, const struct near_job* job, const struct near_opt
     } else {
         if (f.memory) snprintf(why, sizeof why, "the kernel makes it when it is read");
         else if (job->cpu_why) snprintf(why, sizeof why, "%s", job->cpu_why);
-        else if (!near_on_drive(&f, why) && (!job->whole || lies_whole(&f, why)))
+        else if (!near_on_drive(&f, why) && (!job->whole || near_lies_whole(&f, why)))
             near_load(f.device, job->program, job->program_bytes, why);
         if (*why) {
             snprintf(text, sizeof text, "%s: %s", o->drive ? "not by the drive" : "on the CPU", why);

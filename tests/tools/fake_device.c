@@ -12,8 +12,12 @@
 // DBNEAR_LOCKS     folder of lock files
 // DBNEAR_LOG       file that gets a line for each command
 // DBNEAR_NONE      1: no near-storage commands
+// DBNEAR_NOSTORE   1: none that store
+// DBNEAR_BLIND     1: what the drive writes to memory does not get there, as with an IOMMU that lets it only read
+// DBNEAR_APART     name of a file that lies on another namespace
 // DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
 // DBNEAR_TOUCH     file whose times the first command changes
+// DBNEAR_OPEN      file that somebody tries to open when the third command comes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
 // DBNEAR_TAKE      bytes of a message that a command of Hash takes at most; 0: none, and tools wait a second
@@ -282,6 +286,39 @@ static void csv(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t 
 
 // ---- commands
 
+// What is common to 82h and 83h in the fields.
+static bool legal_fields(const struct nvme_passthru_cmd* c, uint32_t bytes, uint32_t lba) {
+    const uint32_t length = c->cdw13, room = c->cdw14;
+    const bool stores = c->opcode == NEAR_STORE_OPC;
+    if ((c->opcode != NEAR_OPC && !stores) || (stores && setting("DBNEAR_NOSTORE", 0))) return false;
+    if (c->nsid != 1 || c->addr % 4096 || c->data_len != room) return false;
+    if (!length || length > bytes || room % (stores ? lba : 64) || room < 64 || room > bytes) return false;
+    return !(c->cdw15 & 0xfffc) && programs[c->cdw15 & 3][0] && bytes <= 4096u << setting("DBNEAR_MDTS", 8) &&
+           room <= setting("DBNEAR_TRANSFER", 1 << 20);
+}
+
+static uint64_t store_of(const struct nvme_passthru_cmd* c) { return c->cdw2 | (uint64_t)c->cdw3 << 32; }
+
+// STORE and RESULT go beyond the namespace.
+static bool stores_beyond(const struct near_device* d, const struct nvme_passthru_cmd* c, uint32_t lba) {
+    struct stat st;
+    if (c->opcode != NEAR_STORE_OPC || fstat(d->fd, &st)) return false;
+    return store_of(c) + c->cdw14 / lba > (uint64_t)st.st_size / lba;
+}
+
+// The second part of 83h: a Write of the buffer, whatever is there.
+static int store(const struct near_device* d, const struct nvme_passthru_cmd* c, uint32_t lba) {
+    const void* from = (const void*)(uintptr_t)c->addr;
+    return pwrite(d->fd, from, c->cdw14, (off_t)(store_of(c) * lba)) == (ssize_t)c->cdw14 ? 0 : 0x280;  // Write Fault
+}
+
+static void meanwhile(int number) {
+    const char *touched = getenv("DBNEAR_TOUCH"), *opened = getenv("DBNEAR_OPEN");
+    if (touched && number == 0) utimensat(AT_FDCWD, touched, NULL, 0);
+    // It does not get it, but the lease is asked back.
+    if (opened && number == 2 && open(opened, O_RDONLY | O_NONBLOCK) >= 0) abort();
+}
+
 static bool legal_filter(const uint8_t* p, uint32_t bytes) {
     uint32_t record = p[8] | (uint32_t)p[9] << 8, all = 16u * (1u + p[5] + (p[6] != 0) + p[1]);
     if (p[1] > 1 || p[4] > !p[1] || p[6] > (p[4] ? 0 : 4) || p[5] < 1 || p[5] > 4 || record < 1 || record > 1024 ||
@@ -357,22 +394,20 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     pthread_mutex_lock(&lock);
     int number = commands++;
     pthread_mutex_unlock(&lock);
-    if (getenv("DBNEAR_TOUCH") && number == 0) utimensat(AT_FDCWD, getenv("DBNEAR_TOUCH"), NULL, 0);
+    meanwhile(number);
     uint64_t slow = setting("DBNEAR_SLOW", 0) * 1000000;
     struct timespec t = {(time_t)(slow / 1000000000), (long)(slow % 1000000000)};
     while (slow && nanosleep(&t, &t) && errno == EINTR) continue;
     int status = failure(number);
     if (status) return status;
     const uint8_t* p = programs[c->cdw15 & 3];
-    if (c->opcode != 0x82 || c->nsid != 1 || c->addr % 4096 || c->data_len != room) return INVALID_FIELD;
-    if (!length || length > bytes || room % 64 || room < 64 || room > bytes || (c->cdw15 & 0xfffc) || !p[0])
-        return INVALID_FIELD;
-    if (bytes > 4096u << setting("DBNEAR_MDTS", 8) || room > setting("DBNEAR_TRANSFER", 1 << 20)) return INVALID_FIELD;
+    if (!legal_fields(c, bytes, lba)) return INVALID_FIELD;
     if ((p[0] == 2 || p[0] == 3) && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
     uint8_t* data = malloc(bytes);
     struct result r = {malloc(bytes + 1024), 0};
     if (!data || !r.bytes) abort();
-    status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : 0x4080;  // LBA Out of Range
+    bool there = !stores_beyond(d, c, lba) && pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes;
+    status = there ? 0 : 0x4080;  // LBA Out of Range
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
         else if (p[0] == 5) status = crypted(p, slba, lba, data, length, &r);
@@ -388,13 +423,18 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
         else aggregate(p, data, length, c->cdw15 >> 16, &r);
         if (setting("DBNEAR_LIE", 0)) memset(r.bytes, 0xa5, r.count);
         uint8_t* to = (uint8_t*)(uintptr_t)c->addr;
-        memset(to, 0, room);
-        memcpy(to, r.bytes, r.count < room ? r.count : room);
+        if (!setting("DBNEAR_BLIND", 0)) {
+            memset(to, 0, room);
+            memcpy(to, r.bytes, r.count < room ? r.count : room);
+        }
         c->result = r.count;
         if (!status && r.count > room) status = 0x1c0;
+        if (!status && c->opcode == NEAR_STORE_OPC) status = store(d, c, lba);
     }
-    snprintf(text, sizeof text, "near %llu %u %u %u %u %x\n", (unsigned long long)slba, (c->cdw12 & 0xffff) + 1, length,
-             room, r.count, (unsigned)status);
+    snprintf(text, sizeof text, "%s %llu %u %u %u %u %x", c->opcode == NEAR_OPC ? "near" : "store",
+             (unsigned long long)slba, (c->cdw12 & 0xffff) + 1, length, room, r.count, (unsigned)status);
+    if (c->opcode == NEAR_STORE_OPC) snprintf(text + strlen(text), 32, " %llu", (unsigned long long)store_of(c));
+    strcat(text, "\n");
     note(text);
     free(data);
     free(r.bytes);
@@ -424,6 +464,7 @@ static int log_page(struct near_device* d, uint8_t log, void* data, uint32_t byt
     if (setting("DBNEAR_NONE", 0)) return 0;
     ((uint8_t*)data)[4 * 0xd5] = 1;
     ((uint8_t*)data)[1024 + 4 * 0x82] = 1;
+    ((uint8_t*)data)[1024 + 4 * 0x83] = !setting("DBNEAR_NOSTORE", 0);
     return 0;
 }
 
@@ -431,19 +472,32 @@ static int log_page(struct near_device* d, uint8_t log, void* data, uint32_t byt
 
 static const struct near_device_ops OPS = {identify, log_page, admin, io};
 
+// The name of an open file, with `more` behind it.
+static int path_of(int fd, char path[4096 + 8], const char* more) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, 4096);
+    if (n < 0) return -errno;
+    strcpy(path + n, more);
+    return 0;
+}
+
 static int find(int fd, const struct stat* st, struct near_place* place, char* why) {
-    (void)fd, (void)st;
+    char path[4096 + 8];
+    const char* apart = getenv("DBNEAR_APART");
+    (void)st;
     if (!getenv("DBNEAR_IMAGE")) {
         snprintf(why, NEAR_WHY, "there is no drive");
         return -1;
     }
     *place = (struct near_place){"fake0n1", "fake0", setting("DBNEAR_START", 0)};
+    if (apart && !path_of(fd, path, "") && !strcmp(strrchr(path, '/') + 1, apart)) strcpy(place->disk, "fake0n2");
     return 0;
 }
 
 static int open_device(struct near_device* d, char* why) {
     (void)why;
-    d->fd = open(getenv("DBNEAR_IMAGE"), O_RDONLY | O_CLOEXEC);
+    d->fd = open(getenv("DBNEAR_IMAGE"), O_RDWR | O_CLOEXEC);
     d->nsid = 1;
     d->most_transfer = (uint32_t)setting("DBNEAR_TRANSFER", 1 << 20);
     d->ops = &OPS;
@@ -451,11 +505,9 @@ static int open_device(struct near_device* d, char* why) {
 }
 
 static int fiemap(int fd, struct fiemap* map) {
-    char link[64], path[4096 + 8], line[128];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t n = readlink(link, path, 4096);
-    if (n < 0) return -errno;
-    strcpy(path + n, ".map");
+    char path[4096 + 8], line[128];
+    int e = path_of(fd, path, ".map");
+    if (e) return e;
     FILE* f = fopen(path, "re");
     map->fm_mapped_extents = 0;
     if (!f) {

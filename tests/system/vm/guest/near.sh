@@ -78,6 +78,58 @@ sync
 dbcrypt -d --drive --slot 1 secret | cmp - plain
 dbcrypt -e --drive --slot 1 plain | cmp - secret
 echo "crypt: fine"
+
+# The drive writes what it makes: to a file, whose other bytes, and other files, stay. No cached page is older.
+head -c 1300001 /dev/urandom >/tmp/old
+for file in left target right; do cp /tmp/old $file; done
+sync
+cat target >/dev/null
+dbcrypt -e --drive --slot 1 --to target plain
+(cat secret; tail -c +1048577 /tmp/old) >/tmp/want
+cmp target /tmp/want
+[[ target -nt right ]]
+echo 3 >/proc/sys/vm/drop_caches
+cmp target /tmp/want
+cmp left /tmp/old
+cmp right /tmp/old
+dbcrypt -d --drive --slot 1 --to target secret
+head -c 1048576 target | cmp - plain
+# In CTR, with a tail, from and to files in pieces.
+head -c 48 /tmp/key >/tmp/counter
+(head -c 32 /tmp/key; head -c 32 /dev/zero; tail -c +33 /tmp/counter) >/tmp/words
+nvme admin-passthru /dev/nvme0 --opcode=0xc1 --cdw10=$((2 | 1 << 8 | 1 << 9)) --data-len=80 --input-file=/tmp/words --write
+for file in odd pieces; do
+  for i in $(seq 0 15); do
+    dd if=numbers bs=16k count=1 skip="$i" status=none >>$file
+    sync $file
+    head -c 4096 /dev/zero >>between
+    sync between
+  done
+done
+truncate -s 200001 odd
+sync
+cp pieces /tmp/old
+dbcrypt -e --cpu --mode ctr --key /tmp/counter odd >/tmp/want
+tail -c +200002 /tmp/old >>/tmp/want
+dbcrypt -e --drive --mode ctr --slot 2 --to pieces odd
+cmp pieces /tmp/want
+echo 3 >/proc/sys/vm/drop_caches
+cmp pieces /tmp/want
+refused() {  # the line of dbcrypt, its options
+  local want=$1 status=0
+  shift
+  dbcrypt -e --slot 1 "$@" 2>/tmp/line || status=$?
+  [[ $status == 2 && $(</tmp/line) == "dbcrypt: $want" ]] || { echo "dbcrypt $*: $(</tmp/line)"; exit 1; }
+}
+truncate -s 2M sparse
+refused 'plain: not by the drive: sparse: a part of it lies on no drive: a hole, or never written' --to sparse plain
+fallocate -l 2M unwritten
+refused 'plain: not by the drive: unwritten: a part of it lies on no drive: a hole, or never written' --to unwritten plain
+refused "$drive: it is mounted, or in use otherwise" --to "$drive" plain
+exec 3<target
+refused 'plain: not by the drive: target: somebody has it open' --to target plain
+exec 3<&-
+echo "to: fine"
 cd /mnt/text
 
 # By hand, as docs/csd/near-storage.md has it: lines with "error" in the first 64 KiB, whatever these are.
@@ -91,6 +143,21 @@ echo "by hand: fine"
 
 dbgrep --drive -c 1 "$drive" >/dev/null
 (dbgrep --drive -c line 4; dbgrep --drive -c line 3) & (dbsum --drive --type u8 --record 1 /mnt/numbers) & wait
+cp /mnt/plain /tmp/plain
 cd /
 umount /mnt
+e2fsck -fn "$drive" >/dev/null 2>&1
+
+# From one partition to another.
+printf 'size=1M\nsize=2M\n' | sfdisk -q "$drive"
+until [[ -b ${drive}p1 && -b ${drive}p2 ]]; do sleep 0.1; done
+dd if=/tmp/plain of="${drive}p1" bs=1M oflag=direct status=none
+head -c 2M /dev/urandom >/tmp/old
+dd if=/tmp/old of="${drive}p2" bs=1M oflag=direct status=none
+head -c 4096 "${drive}p2" | cmp - <(head -c 4096 /tmp/old)
+(dbcrypt -e --cpu --key /tmp/key /tmp/plain; tail -c +1048577 /tmp/old) >/tmp/want
+dbcrypt -e --drive --slot 1 --to "${drive}p2" "${drive}p1"
+cmp "${drive}p2" /tmp/want
+dd if="${drive}p2" bs=1M iflag=direct status=none | cmp - /tmp/want
+echo "partitions: fine"
 echo fine
