@@ -34,8 +34,8 @@ static const char HELP[] =
     "      --help       this text\n"
     "Exit status: 0, or 2 after an error.\n"
     "\n"
-    "Examples: dbcrypt -d --slot 3 archive.xts >archive\n"
-    "          cp plain secret; dbcrypt -e --slot 3 --to secret plain\n";
+    "Example: dbcrypt -d --slot 3 archive.xts >archive\n"
+    "Example: dbcrypt -e --slot 3 --to /dev/nvme0n1p2 /dev/nvme0n1p1\n";
 
 static const struct option OPTIONS[] = {
     {"decrypt", no_argument, NULL, 'd'},

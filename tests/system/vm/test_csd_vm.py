@@ -72,6 +72,6 @@ def test_tools(tmp_path: Path) -> None:
     """The tools in Linux on files of an ext4, by the drive: what grep, awk, sha256sum and the CPU say."""
     params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
     done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "384M",
-              "--run", GUEST / "near.sh", timeout=600)  # fmt: skip
+              "--run", GUEST / "near.sh", timeout=1200)  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout

@@ -80,7 +80,7 @@ def test_tools_on_files_beside_fio(tmp_path: Path, number: int) -> None:
     done = vm(tmp_path, *QEMU, "--param", "NEAR=1", *work, *jobs, timeout=3600)
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     lines = done.stdout.decode().splitlines()
-    names = ("grep", "sum", "csv", "filter", "hash", "crypt", "to", "by hand", "partitions")
+    names = ("grep", "sum", "csv", "filter", "hash", "crypt", "to", "by hand", "xfs", "partitions")
     tools = [f"{number}: {name}: fine" for name in names]
     assert [line for line in lines if line.endswith("fine")] == [*tools, f"{number}: fine"]
     beside = f"{3 - number}: "

@@ -99,18 +99,18 @@ head -c 48 /tmp/key >/tmp/counter
 (head -c 32 /tmp/key; head -c 32 /dev/zero; tail -c +33 /tmp/counter) >/tmp/words
 nvme admin-passthru /dev/nvme0 --opcode=0xc1 --cdw10=$((2 | 1 << 8 | 1 << 9)) --data-len=80 --input-file=/tmp/words --write
 for file in odd pieces; do
-  for i in $(seq 0 15); do
+  for i in $(seq 0 7); do
     dd if=numbers bs=16k count=1 skip="$i" status=none >>$file
     sync $file
     head -c 4096 /dev/zero >>between
     sync between
   done
 done
-truncate -s 200001 odd
+truncate -s 100001 odd
 sync
 cp pieces /tmp/old
 dbcrypt -e --cpu --mode ctr --key /tmp/counter odd >/tmp/want
-tail -c +200002 /tmp/old >>/tmp/want
+tail -c +100002 /tmp/old >>/tmp/want
 dbcrypt -e --drive --mode ctr --slot 2 --to pieces odd
 cmp pieces /tmp/want
 echo 3 >/proc/sys/vm/drop_caches
@@ -147,6 +147,26 @@ cp /mnt/plain /tmp/plain
 cd /
 umount /mnt
 e2fsck -fn "$drive" >/dev/null 2>&1
+
+# On XFS, where files may share blocks.
+mkfs.xfs --unsupported -q -f "$drive"
+mount "$drive" /mnt
+cp /tmp/plain /mnt/plain
+head -c 1300001 /dev/urandom >/tmp/old
+cp /tmp/old /mnt/target
+sync
+(dbcrypt -e --cpu --key /tmp/key /tmp/plain; tail -c +1048577 /tmp/old) >/tmp/want
+dbcrypt -e --drive --slot 1 --to /mnt/target /mnt/plain
+cmp /mnt/target /tmp/want
+echo 3 >/proc/sys/vm/drop_caches
+cmp /mnt/target /tmp/want
+cp --reflink=always /mnt/target /mnt/other
+refused '/mnt/plain: not by the drive: /mnt/target: it shares blocks with another file' --to /mnt/target /mnt/plain
+dbcrypt -e --key /tmp/key --slot 1 --to /mnt/target /mnt/plain 2>/tmp/line
+[[ $(</tmp/line) == *'/mnt/plain: on the CPU: /mnt/target: it shares blocks with another file' ]]
+cmp /mnt/other /tmp/want
+umount /mnt
+echo "xfs: fine"
 
 # From one partition to another.
 printf 'size=1M\nsize=2M\n' | sfdisk -q "$drive"
