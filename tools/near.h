@@ -195,6 +195,7 @@ struct near_target {
     struct near_file file;
     bool drive;       // it stores there
     uint8_t* memory;  // for results: NEAR_TARGET_BYTES
+    size_t extent;    // of the last piece
 };
 
 enum { NEAR_TARGET_BYTES = 1 << 17 };
@@ -205,8 +206,8 @@ int near_target_open(struct near_target* t, const char* path, const struct near_
 // of the source's drive is loaded, and its result is as long as the data.
 enum near_aim near_target_aim(struct near_target* t, const struct near_file* source, char* why);
 bool near_target_held(const struct near_target* t);  // false: somebody opens it, and the drive must not write there now
-// Cut a part to what the drive can store at once: *to. False: none of it, as it is less than a block.
-bool near_target_piece(const struct near_target* t, struct near_part* p, uint64_t* to);
+// Cut a part to what the drive can store at once: *to. False: none of it, as it is less than a block. Parts ascend.
+bool near_target_piece(struct near_target* t, struct near_part* p, uint64_t* to);
 int near_target_write(struct near_target* t, const struct near_part* p, const uint8_t* data);  // by us: 0 or -errno
 // All of it is on the drive, none in the page cache. The exit status; with `failed` others have said what is wrong.
 int near_target_close(struct near_target* t, bool failed, const struct near_options* o);

@@ -151,10 +151,10 @@ bool near_target_held(const struct near_target* t) {
     return !t->drive || !S_ISREG(t->file.before.st_mode) || near_leased(&t->file);
 }
 
-bool near_target_piece(const struct near_target* t, struct near_part* p, uint64_t* to) {
+bool near_target_piece(struct near_target* t, struct near_part* p, uint64_t* to) {
     const struct near_file* f = &t->file;
-    const struct near_extent* x = f->extents;
-    while (x->offset + x->bytes <= p->offset) x++;
+    while (f->extents[t->extent].offset + f->extents[t->extent].bytes <= p->offset) t->extent++;
+    const struct near_extent* x = &f->extents[t->extent];
     const uint64_t within = p->offset - x->offset, left = x->bytes - within;
     uint32_t bytes = left < p->bytes ? (uint32_t)left : p->bytes;
     *to = x->place + within;

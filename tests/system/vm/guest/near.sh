@@ -162,7 +162,7 @@ echo 3 >/proc/sys/vm/drop_caches
 cmp /mnt/target /tmp/want
 cp --reflink=always /mnt/target /mnt/other
 refused '/mnt/plain: not by the drive: /mnt/target: it shares blocks with another file' --to /mnt/target /mnt/plain
-dbcrypt -e --key /tmp/key --slot 1 --to /mnt/target /mnt/plain 2>/tmp/line
+dbcrypt -d --key /tmp/key --slot 1 --to /mnt/target /mnt/plain 2>/tmp/line
 [[ $(</tmp/line) == *'/mnt/plain: on the CPU: /mnt/target: it shares blocks with another file' ]]
 cmp /mnt/other /tmp/want
 umount /mnt
