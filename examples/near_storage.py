@@ -125,6 +125,8 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
         "Filter, a column": Filter(16, (half,), columns=((4, 4),)),
         "CRC-32C": Hash(NearDigest.CRC32C),
         "Decrypt, Filter, Aggregate": Crypt(KEY_SLOT, behind=Filter(16, (half,), behind=column)),
+        "Grep, lines": Grep((b"ab",), lines=True),  # one of ten
+        "Grep and Csv": Grep((b"ab",), lines=True, behind=Csv(0, ord(" "))),
     }
     load_key(drive, KEY_SLOT, bytes(range(32)), bytes(range(32, 64)))
     rows = []
@@ -136,10 +138,14 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
 
         rows.append(rate(drive, "Read", size, read))
         for n, (name, program) in enumerate(programs.items()):
+            if size > near.longest(program):
+                continue
             number, room = n % near.PROGRAMS, 64
             near.load(drive, number, program.program())
             if isinstance(program, Grep) and program.where:
                 room = size // 2
+            if isinstance(program, Grep) and program.lines and not program.behind:
+                room = size // 4
             if isinstance(program, Filter) and not program.behind:
                 room = size * program.packed // program.record
 

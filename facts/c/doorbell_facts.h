@@ -174,6 +174,7 @@ enum {
 #define NEAR_PREDICATES 4u  // of a Filter, at most
 #define NEAR_COLUMNS 4u  // that it chooses, at most
 #define NEAR_RECORD_MOST 1024u  // bytes of its record
+#define NEAR_LINES_MOST 16384u  // bytes that a command looks at, of which a Grep gives the lines, at most
 #define NEAR_CSV_WHOLE 12u  // digits of a Csv's number before its point, at most
 #define NEAR_CSV_DECIMALS 6u  // ... and behind it
 #define FW_REGISTERS 0x80000000u  // regs/db_ssd_fw.rdl

@@ -7,7 +7,7 @@
 #include "state/key_slots.h"
 
 enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
-enum { FOLD = 1u << 0 };                    // flag of a Grep
+enum { FOLD = 1u << 0, WHERE = 1u << 1, LINES = 1u << 3 };  // flags of a Grep
 enum { BEGINS = 1u << 8, ENDS = 1u << 9 };  // of the piece in a cell: it is the first, the last of its string
 enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no byte, and zero as one
 enum { BITMAP = 1u << 16 };                 // of a Filter's first word; its predicates' alternatives stand above it
@@ -26,11 +26,20 @@ void near_reset(const struct function* fn) {
 // They go to the hardware while they are made: it has no program before its first word.
 static uint32_t lower(uint32_t c, uint32_t flags) { return (flags & FOLD) && c - 'A' < 26u ? c + ('a' - 'A') : c; }
 
+SMALL static uint32_t csv(const uint32_t* head) {
+    uint32_t separator = head[1] & 0xffu, line_end = head[1] >> 8 & 0xffu;
+    if (separator == line_end || head[1] >> 24 || head[2] || head[3]) return 0;
+    hw_near_word(head[1]);
+    return NEAR_CSV | HW_NEAR_WORDS(1);
+}
+
 SMALL static uint32_t grep(const uint32_t* head, uint32_t bytes) {
     const uint8_t *length = (const uint8_t*)(head + 2), *string = length + STRINGS;
     uint32_t flags = head[1], strings = flags >> 16, cells = hw_near_cells(), word = 0;
-    uint32_t line_end = lower(flags >> 8 & 0xffu, flags);
-    if ((flags & 0xf8u) || strings - 1 >= STRINGS) return 0;
+    uint32_t line_end = lower(flags >> 8 & 0xffu, flags), behind = head[0] >> 8, lines = flags & LINES;
+    uint32_t first = NEAR_GREP | HW_NEAR_WORDS(1 + CELL_WORDS * cells) | (lines ? HW_NEAR_LINES : 0);
+    const uint32_t* end = head + bytes / 4;
+    if ((flags & 0xf0u) || (lines && (flags & WHERE)) || behind > (lines != 0) || strings - 1 >= STRINGS) return 0;
     hw_near_word(flags & 0xffffu);
     bytes -= HEAD_BYTES;
     for (uint32_t i = 0; i < STRINGS; i++) {
@@ -50,7 +59,12 @@ SMALL static uint32_t grep(const uint32_t* head, uint32_t bytes) {
         string += n;
     }
     for (uint32_t left = CELL_WORDS * cells; left; left--) hw_near_word(0);
-    return NEAR_GREP | HW_NEAR_WORDS(1 + CELL_WORDS * hw_near_cells());
+    if (behind) {
+        const uint32_t* p = head + ((uint32_t)(string - (const uint8_t*)head) + HEAD_BYTES - 1) / HEAD_BYTES * 4;
+        uint32_t of_it = p + 4 <= end && p[0] == NEAR_CSV ? csv(p) : 0;
+        first = of_it ? first | HW_NEAR_BEHIND(of_it) : 0;
+    }
+    return first;
 }
 
 SMALL static uint32_t aggregate(const uint32_t* head) {
@@ -133,17 +147,10 @@ SMALL static uint32_t hash(const uint32_t* head) {
     return NEAR_HASH | HW_NEAR_WORDS(1);
 }
 
-SMALL static uint32_t csv(const uint32_t* head) {
-    uint32_t separator = head[1] & 0xffu, line_end = head[1] >> 8 & 0xffu;
-    if (separator == line_end || head[1] >> 24 || head[2] || head[3]) return 0;
-    hw_near_word(head[1]);
-    return NEAR_CSV | HW_NEAR_WORDS(1);
-}
-
 // The first word of a program that is no Crypt.
 SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
     if (bytes < HEAD_BYTES) return 0;
-    if (head[0] == NEAR_GREP) return grep(head, bytes);
+    if ((head[0] & 0xffu) == NEAR_GREP) return grep(head, bytes);
     if (head[0] == NEAR_AGGREGATE) return aggregate(head);
     if ((head[0] & 0xffu) == NEAR_FILTER) return filter(head, bytes);
     if (head[0] == NEAR_CSV) return csv(head);

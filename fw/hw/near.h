@@ -18,6 +18,8 @@ void hw_near_first(uint32_t place, uint32_t which, uint32_t word);
 void hw_near_word(uint32_t word);
 #define HW_NEAR_WORDS(n) ((uint32_t)(n) << 8)
 /// `first`, of the operator that gets what this one gives; its words are behind this one's.
-#define HW_NEAR_BEHIND(first) (((first) & 15u) << 4 | ((first) & 0xff00u) << 8)
+#define HW_NEAR_BEHIND(first) (((first) & 15u) << 4 | ((first) & 0xff00u) << 8 | ((first) & HW_NEAR_LINES))
+/// In it: a command of the program looks at NEAR_LINES_MOST bytes at most.
+#define HW_NEAR_LINES (1u << 24)
 
 #endif

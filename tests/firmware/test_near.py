@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from doorbell import build
-from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate
 from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison, NearMode
 from near_words import filter_words, random_filter, words
 
@@ -28,7 +28,7 @@ OK, DATA_ERROR, BAD_OPCODE, BAD_FIELD, BAD_OFFSET = 0, 0x04, 0x4001, 0x4002, 0x4
 GREP, AGGREGATE, FILTER, HASH, CRYPT, CSV = 1, 2, 3, 4, 5, 6
 OPERATORS = 1 << GREP | 1 << AGGREGATE | 1 << FILTER | 1 << HASH | 1 << CRYPT | 1 << CSV
 OP_CTR, OP_XTS = 2, 3
-FOLD, WHERE, WITHOUT = 1, 2, 4
+FOLD, WHERE, WITHOUT, LINES = 1, 2, 4, 8
 NUMBERS, MOST_WORDS = 4, 256
 
 # 64-bit fields tell what was written, once each, from what was not.
@@ -194,7 +194,7 @@ class Firmware:
     def program(self, place: int, which: int) -> list[int]:
         """Its words; none: there is no program."""
         all_words = list(self.words(place, which))
-        return all_words[: 1 + (all_words[0] >> 8 & 255) + (all_words[0] >> 16)] if all_words[0] & 15 else []
+        return all_words[: 1 + (all_words[0] >> 8 & 255) + (all_words[0] >> 16 & 255)] if all_words[0] & 15 else []
 
     def crypt(self, place: int, which: int) -> list[int]:
         """What its data are first: operator, key slot, and unless nothing is done the words of its offset, whether it
@@ -255,7 +255,7 @@ def aggregate(kind: int, record: int, column: int) -> bytes:
 
 # ---- ... and as the hardware has them
 def grep_words(strings: list[bytes], flags: int, line_end: int, cells: int) -> list[int]:
-    words = [GREP | (1 + 5 * cells) << 8, flags | line_end << 8]
+    words = [GREP | (1 + 5 * cells) << 8 | (flags >> 3) << 24, flags | line_end << 8]
     for string in strings:
         small = bytes(b + 32 if flags & FOLD and 65 <= b <= 90 else b for b in string)
         pieces = [small[i : i + 16] for i in range(0, len(small), 16)]
@@ -288,7 +288,8 @@ def test_words_of_a_grep(fw: Firmware) -> None:
     for _ in range(300):
         cells = rng.choice((1, 2, 8, 8, 8, 32))
         fw.start(cells)
-        flags, line_end = rng.randrange(8), rng.choice((10, 0, 65, 90, 91, 97, 122, 255, rng.randrange(256)))
+        flags = rng.choice((*range(8), LINES, LINES | 1, LINES | 4, LINES | 5))
+        line_end = rng.choice((10, 0, 65, 90, 91, 97, 122, 255, rng.randrange(256)))
         strings = some_strings(rng, flags, line_end, cells)
         place, which = rng.randrange(fw.functions), rng.randrange(NUMBERS)
         assert fw.load(which, grep(strings, flags, line_end), place, nsid=rng.choice((0, 1, 0xFFFFFFFF))) == OK
@@ -296,6 +297,22 @@ def test_words_of_a_grep(fw: Firmware) -> None:
         assert fw.program(place, which) == expected
         assert [p for p in fw.everything() if p] == [expected], "the only one"
         assert fw.trace() == [0, *range(1, 2 + 5 * cells), 0]
+
+
+def test_words_of_lines(fw: Firmware) -> None:
+    """Strings of all sizes, and behind them, from the next 16 bytes on, a Csv; alone, behind a Filter and a Crypt."""
+    csv = Csv(3, ord(";"), 10)
+    for size in range(1, 65):
+        program = Grep((b"x" * size, b"yz"), lines=True, behind=csv)
+        assert fw.load(0, program.program()) == OK
+        own = grep_words([b"x" * size, b"yz"], LINES, 10, 8)
+        assert fw.program(0, 0) == [own[0] | CSV << 4 | 1 << 16, *own[1:], ord(";") | 10 << 8 | 3 << 16]
+        assert fw.load(0, Crypt(1, behind=program).program()) == OK
+        assert fw.program(0, 0) == words(program, 8)
+    alone = Filter(8, (LESS_THAN_5,), behind=Grep((b"needle",), lines=True))
+    assert fw.load(0, alone.program()) == OK
+    assert fw.program(0, 0) == filter_words(alone)
+    assert fw.program(0, 0)[0] >> 24 == 1
 
 
 def test_words_of_an_aggregate(fw: Firmware) -> None:
@@ -413,13 +430,24 @@ TWO = grep([b"Needle", b"x" * 17])
 SOME_CRYPT = Crypt(1, behind=column()).program()
 SOME_CSV = bytes([CSV, 0, 0, 0, 44, 10, 3]) + bytes(9)
 SOME_HASH = bytes([HASH]) + bytes(15)
+SOME_LINES = Grep((b"needle",), lines=True, behind=Csv(3))
+LINES_CSV = SOME_LINES.program()
 WRONG = {
     "operator 0": without(SOME, 0, 0),
     "operator 3": without(SOME, 0, 3),
     "operator 33": without(SOME, 0, 33),
     "bytes 1 to 3": without(SOME, 2, 1),
-    "flag 3": without(SOME, 4, 8),
-    "flag 7": without(SOME, 4, 0x80),
+    "something behind a grep that counts": without(LINES_CSV, 4, 0),
+    "lines, and where they are": without(SOME, 4, 8 | 2),
+    **{f"flag {bit}": without(SOME, 4, 1 << bit) for bit in (4, 5, 6, 7)},
+    "byte 1 of lines": without(LINES_CSV, 1, 2),
+    "byte 2 of lines": without(LINES_CSV, 2, 1),
+    "nothing behind lines": LINES_CSV[:-16],
+    "half a csv behind lines": LINES_CSV[:-1],
+    "a grep behind lines": without(LINES_CSV, 32, GREP),
+    "a csv behind lines with something behind": without(LINES_CSV, 33, 1),
+    "an aggregate behind lines": LINES_CSV[:-16] + column().program(),
+    "a csv behind lines behind a filter": Filter(8, (LESS_THAN_5,), behind=SOME_LINES).program(),
     "byte 7": without(SOME, 7, 1),
     "no strings": grep([]),
     "no strings, but a length": without(SOME, 6, 0),

@@ -33,7 +33,7 @@ def words(program: Program | None, cells: int) -> list[int]:
         return [NearOperator.CSV | 1 << 8, program.separator | program.line_end << 8 | program.field << 16]
     if isinstance(program, Filter):
         return filter_words(program, cells)
-    flags = program.fold_case | program.where << 1 | program.without << 2
+    flags = program.fold_case | program.where << 1 | program.without << 2 | program.lines << 3
     pieces: list[tuple[bytes, int]] = []
     for text in program.strings:
         text = text.lower() if program.fold_case else text
@@ -42,10 +42,12 @@ def words(program: Program | None, cells: int) -> list[int]:
             pieces.append((text[at : at + PIECE_BYTES], (at == cuts[0]) << 8 | (at == cuts[-1]) << 9))
     assert len(pieces) <= cells
     pieces += [(b"", 0)] * (cells - len(pieces))
-    out = [NearOperator.GREP | (1 + 5 * cells) << 8, flags | program.line_end << 8]
+    behind = words(program.behind, cells) if program.behind else [0]
+    head = NearOperator.GREP | (1 + 5 * cells) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
+    out = [head | program.lines << 24, flags | program.line_end << 8]
     for piece, ends in pieces:
         out += [*struct.unpack("<4I", piece.ljust(PIECE_BYTES, b"\0")), len(piece) | ends]
-    return out
+    return out + behind[1:]
 
 
 LESS, EQUAL, GREATER = 1, 2, 4
@@ -72,7 +74,8 @@ def filter_words(program: Filter, cells: int = 8) -> list[int]:
         out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
     out += [at | at + size - 1 << 16 for at, size in program.columns]
     behind = words(program.behind, cells) if program.behind else [0]
-    head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
+    lines = behind[0] & 1 << 24
+    head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16 | lines
     return [head, *out, *behind[1:]]
 
 
@@ -88,7 +91,8 @@ def random_grep(rng: random.Random, cells: int) -> Grep:
         if (left := left - -(-size // PIECE_BYTES)) < 0:
             break
         strings.append(bytes(rng.choice(b"abAB") for _ in range(size)))
-    return Grep(tuple(strings or [b"ab"]), rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.2)
+    program = Grep(tuple(strings or [b"ab"]), rng.random() < 0.5, rng.random() < 0.6, rng.random() < 0.2)
+    return replace(program, where=False, lines=True) if rng.random() < 0.3 else program
 
 
 def random_filter(rng: random.Random, record: int = 0, cells: int = 8) -> Filter:
@@ -142,7 +146,10 @@ def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False
         kind = rng.choice(list(ColumnType))
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000)))
         return Aggregate(kind, record, rng.randrange(record - kind.bytes + 1))
-    return random_grep(rng, cells)
+    grep = random_grep(rng, cells)
+    return (
+        replace(grep, behind=Csv(rng.randrange(3), rng.choice(b" a."))) if grep.lines and rng.random() < 0.4 else grep
+    )
 
 
 ODD_NUMBERS = (

@@ -34,8 +34,8 @@ FOLDERS = (
     "common", "axi", "crypto", "pcie", "pcie/endpoint", "pcie/rootport", "pcie/peer", "pcie/cmb", "nvme",
     "ssd", "ssd/front", "ssd/data", "ssd/completion", "ssd/admin",
     "host", "host/command", "host/data", "host/control", "compute", "compute/near", "compute/near/column",
-    "compute/near/grep", "compute/near/aggregate", "compute/near/filter", "compute/near/hash", "compute/near/csv",
-    "compute/near/pool",
+    "compute/near/select", "compute/near/grep", "compute/near/aggregate", "compute/near/filter", "compute/near/hash",
+    "compute/near/csv", "compute/near/pool",
     "recorder", "virt",
 )  # fmt: skip
 """Folders of rtl/ with one module a file, lowest layer first."""

@@ -21,7 +21,16 @@ from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
-from doorbell.nvme.vendor import FROM_MEMORY, NearComparison, NearDigest, NearMode, NearOperator, VendorIoOpc, VendorOpc
+from doorbell.nvme.vendor import (
+    FROM_MEMORY,
+    NEAR_LINES_MOST,
+    NearComparison,
+    NearDigest,
+    NearMode,
+    NearOperator,
+    VendorIoOpc,
+    VendorOpc,
+)
 
 PROGRAMS = 4
 """Of a function."""
@@ -29,26 +38,58 @@ CELLS = 8
 """Pieces that all strings of a Grep together may have."""
 PIECE_BYTES = 16
 STRETCH_BYTES = 64
+DATA_MOST = 1 << 20
+"""Of a command: MDTS."""
+
+
+class Cut(IntFlag):
+    """PHASE of a Grep that gives lines."""
+
+    FIRST = 1
+    """The data begin inside a line: the first one does not come out."""
+    LAST = 2
+    """They end inside one: what is behind the last line end does not."""
 
 
 @dataclass(frozen=True)
 class Grep:
-    """Lines that have one of `strings` (1 to 8, of 1 to 64 bytes), or that have none of them."""
+    """Lines that have one of `strings` (1 to 8, of 1 to 64 bytes), or that have none of them.
+
+    lines: the result is these lines, or what `behind` makes of them; else how many there are, and with `where` where.
+    """
 
     strings: tuple[bytes, ...]
     fold_case: bool = False
     where: bool = False
     without: bool = False
     line_end: int = 0x0A
+    lines: bool = False
+    behind: Csv | None = None
 
     def program(self) -> bytes:
-        flags = self.fold_case | self.where << 1 | self.without << 2
-        head = struct.pack("<B3xBBBx", NearOperator.GREP, flags, self.line_end, len(self.strings))
-        return head + bytes(len(s) for s in self.strings).ljust(8, b"\0") + b"".join(self.strings)
+        flags = self.fold_case | self.where << 1 | self.without << 2 | self.lines << 3
+        behind = self.behind is not None
+        head = struct.pack("<BB2xBBBx", NearOperator.GREP, behind, flags, self.line_end, len(self.strings))
+        own = head + bytes(len(s) for s in self.strings).ljust(8, b"\0") + b"".join(self.strings)
+        return own + bytes(-len(own) % 16) + self.behind.program() if self.behind else own
+
+    def _found(self, data: bytes, cut: Cut) -> bytes:
+        pattern, end = self._pattern(), bytes([self.line_end])
+        lines = [line + end for line in data.split(end)]
+        lines[-1] = lines[-1][:-1]
+        if cut & Cut.LAST:
+            lines.pop()
+        counts = (line for line in lines[cut & Cut.FIRST :] if line)
+        return b"".join(line for line in counts if (pattern.search(line.removesuffix(end)) is None) == self.without)
+
+    def _pattern(self) -> re.Pattern[bytes]:
+        return re.compile(b"|".join(map(re.escape, self.strings)), re.IGNORECASE if self.fold_case else 0)
 
     def result(self, data: bytes, phase: int = 0) -> bytes:
-        del phase
-        pattern = re.compile(b"|".join(map(re.escape, self.strings)), re.IGNORECASE if self.fold_case else 0)
+        if self.lines:
+            found = self._found(data, Cut(phase & 3))
+            return self.behind.result(found) if self.behind else found
+        pattern = self._pattern()
         end = bytes([self.line_end])
         lines = data.split(end)
         unended = lines[-1] != b""
@@ -290,6 +331,13 @@ class Crypt:
 
 
 Program = Grep | Aggregate | Filter | Hash | Crypt | Csv
+
+
+def longest(program: Program | None) -> int:
+    """Bytes that a command of it looks at, at most."""
+    if isinstance(program, Grep) and program.lines:
+        return NEAR_LINES_MOST
+    return longest(program.behind) if isinstance(program, (Filter, Crypt)) else DATA_MOST
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

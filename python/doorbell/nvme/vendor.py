@@ -196,6 +196,7 @@ FROM_MEMORY = 0x4  # CDW15 of a near-storage command: its data lie in memory
 NEAR_PREDICATES = 4  # of a Filter, at most
 NEAR_COLUMNS = 4  # that it chooses, at most
 NEAR_RECORD_MOST = 1024  # bytes of its record
+NEAR_LINES_MOST = 16384  # bytes that a command looks at, of which a Grep gives the lines, at most
 NEAR_CSV_WHOLE = 12  # digits of a Csv's number before its point, at most
 NEAR_CSV_DECIMALS = 6  # ... and behind it
 FW_REGISTERS = 0x80000000  # regs/db_ssd_fw.rdl

@@ -24,6 +24,7 @@ from doorbell.compute.near import (
     Hash,
     Predicate,
     Program,
+    longest,
 )
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
@@ -123,7 +124,7 @@ def spoiled(number: int, how: str) -> bytes:
         case "operator":
             good[0] = rng.choice((0, 3, 255))
         case "flags":
-            good[4] |= rng.choice((8, 16, 128))
+            good[4] |= rng.choice((32, 16, 128))
         case "strings":
             good[6] = rng.choice((0, 1, 3, 9, 255))  # not as many as have a size
         case "size":
@@ -206,7 +207,7 @@ class Look:
 
     def _with(self, program: Program | None) -> tuple[bool, int]:
         """With this program: if it can end well, and with what else it ends."""
-        if program is None:
+        if program is None or self.length > longest(program):
             return False, Status.INVALID_FIELD
         if not isinstance(program, Crypt):
             return True, 0

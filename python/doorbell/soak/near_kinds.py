@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
-from doorbell.compute.near import Aggregate, Crypt, Csv, Filter, Hash, Program
+from doorbell.compute.near import Aggregate, Crypt, Csv, Filter, Grep, Hash, Program
 from doorbell.nvme.vendor import NEAR_COLUMNS, NearMode
 from doorbell.soak.near import program_of
 
-KINDS = ("", "columns", "csv", "sha256", "crypt")
+KINDS = ("", "columns", "csv", "sha256", "crypt", "lines")
 """What the step "program" has in `of`; "" as program_of has it."""
 XTS_SLOTS = (1, 2, 3)
 CTR_SLOTS = (4, 5)
@@ -43,6 +44,18 @@ def _columns(number: int) -> Filter:
     return Filter(plain.record, plain.predicates, False, behind, columns)
 
 
+def _lines(number: int) -> Grep | Filter:
+    """A Grep that gives lines: alone, with a Csv behind it, behind a Filter."""
+    rng = random.Random(number)
+    drawn = (program_of(rng.randrange(1 << 30)) for _ in range(1000))
+    grep = replace(next(p for p in drawn if isinstance(p, Grep)), where=False, lines=True)
+    kind = rng.choice(("alone", "alone", "csv", "filter"))
+    if kind == "filter":
+        before = next(p for p in drawn if isinstance(p, Filter) and not p.bitmap)
+        return replace(before, behind=grep)
+    return replace(grep, behind=_csv(rng.randrange(1 << 30))) if kind == "csv" else grep
+
+
 def _csv(number: int) -> Csv:
     rng = random.Random(number)
     line_end = rng.choice(b"\n\n\n\n\r;")
@@ -67,6 +80,7 @@ def _crypt(number: int) -> Crypt:
 
 MAKERS: dict[str, Callable[[int], Program]] = {
     "": program_of, "columns": _columns, "csv": _csv, "sha256": lambda number: Hash(), "crypt": _crypt,
+    "lines": _lines,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@
 //   parameters  a word a cycle, while no packet is inside
 //   rows        of the media's data, a packet a command: a row has DATA_W / 8 bytes, the last of a packet 1 to so many
 //   words       16 bytes of the result, byte k in bits 8k+7:8k; one has `last`, the last one of each packet. An operator
-//               that gives data gives rows instead, as db_csd_near_filter
+//               that gives data gives rows instead, as db_csd_near_filter; a Grep does one or the other
 package db_csd_near_pkg;
   import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 
@@ -31,6 +31,7 @@ package db_csd_near_pkg;
   localparam int NEAR_PREDICATES = 4;  // of a Filter, at most
   localparam int NEAR_COLUMNS = 4;  // that it chooses, at most
   localparam int NEAR_RECORD_MOST = 1024;  // bytes of its record
+  localparam int NEAR_LINES_MOST = 16384;  // bytes that a command looks at, of which a Grep gives the lines, at most
   localparam int NEAR_CSV_WHOLE = 12;  // digits of a Csv's number before its point, at most
   localparam int NEAR_CSV_DECIMALS = 6;  // ... and behind it
   // ---- end of what is made
@@ -75,6 +76,7 @@ package db_csd_near_pkg;
   localparam logic [3:0]  NEAR_EXCHANGED = 4'hf;  // in place of a slot's operator: it can be exchanged
   localparam logic [15:0] NEAR_IN_SLOTS  = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER |
                                          16'd1 << NEAR_CSV;
+  localparam logic [15:0] NEAR_ROWS      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_FILTER;  // may give rows
   typedef struct packed {
     logic                       none;    // there is no such program
     logic                       absent;  // its operator is in no slot

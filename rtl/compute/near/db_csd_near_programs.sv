@@ -3,8 +3,8 @@
 // words.
 //
 // A program is up to 256 words of RAM. Word 0 has the operator in bits 3:0 and how many words of it follow in bits
-// 15:8, and the same of what comes behind it in bits 7:4 and 23:16 (0: nothing); operator 0: there is no program; a
-// reset leaves the RAM as it is.
+// 15:8, and the same of what comes behind it in bits 7:4 and 23:16 (0: nothing); bit 24: a command of it looks at
+// NEAR_LINES_MOST bytes at most; operator 0: there is no program; a reset leaves the RAM as it is.
 // Latency: a word 1 cycle behind its address. A register is read in its cycle.
 module db_csd_near_programs
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*, db_csd_near_regs_pkg::*;

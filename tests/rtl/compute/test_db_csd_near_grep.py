@@ -7,13 +7,16 @@ import os
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import cocotb
 import pytest
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
-from doorbell.compute.near import Grep
+from doorbell.compute.near import Cut, Grep
+from doorbell.nvme.vendor import NEAR_LINES_MOST
+from near_packets import reset
 from near_words import random_text, words
 from rtl_bench import rare, rounds
 from streams import Sink, Source, start
@@ -22,21 +25,25 @@ from structs import layout
 PARAM, ROW, WORD = (layout("db_csd_near_pkg", n) for n in ("near_param_t", "near_row_t", "near_word_t"))
 CELLS = int(os.environ.get("CELLS", "8"))
 LATENCY = 14  # from a packet's last row to its last word
+LINES_LATENCY = {1: 22, 2: 23, 30: 24}  # ... of so many, to the last row of lines; with 128 bits 1 less
 
 
 class Bench:
-    """Rows of packets in, words of their results out."""
+    """Rows of packets in, words of their results out, or rows."""
 
     def __init__(self, dut: Any, seed: int, stall: float = 0.0) -> None:
         self.dut, self.rng = dut, random.Random(seed)
         self.row = len(dut.s_row_data) // 8
         self.rows = Source(dut, self.rng, "s_row", ("data", ("", ROW)))
         self.words = Sink(dut, self.rng, "m_word", WORD)
+        self.out = Sink(dut, self.rng, "m_row", ("data", ("", ROW)))
         self.rows.stall, self.words.stall = stall, stall and self.rng.choice((0.0, stall, 0.9))
+        self.out.stall = self.words.stall
         self.got: list[bytes] = []
         self.part = b""
         self.cycle = 0
         self.went: list[int] = []
+        self.came: list[int] = []
         self.ended: list[int] = []
 
     async def step(self) -> None:
@@ -47,14 +54,26 @@ class Bench:
         if (word := self.words.step()) is not None:
             self.part += word.data.to_bytes(16, "little")
             if word.last:
-                self.got.append(self.part)
-                self.part = b""
-                self.ended.append(self.cycle)
+                self._end()
+        row = self.out.step()
+        if self.out.new is not None:
+            self.came.append(self.cycle)
+        if row is not None:
+            assert row.first == (not self.part) or not row.bytes
+            assert row.bytes == self.row or row.last
+            self.part += row.data.to_bytes(self.row, "little")[: row.bytes]
+            if row.last:
+                self._end()
 
-    def put(self, data: bytes) -> None:
+    def _end(self) -> None:
+        self.got.append(self.part)
+        self.part = b""
+        self.ended.append(self.cycle)
+
+    def put(self, data: bytes, phase: int = 0) -> None:
         for at in range(0, len(data), self.row):
             piece = data[at : at + self.row]
-            row = {"first": int(at == 0), "last": int(at + self.row >= len(data)), "bytes": len(piece)}
+            row = {"first": int(at == 0), "last": int(at + self.row >= len(data)), "bytes": len(piece), "phase": phase}
             noise = self.rng.choice((b"a", b"\n", b"B")) * (self.row - len(piece))  # behind the end
             self.rows.queue.append({"data": int.from_bytes(piece + noise, "little"), **row})
 
@@ -78,11 +97,12 @@ class Bench:
         """Packets one behind another, with a program of their own; each has the result that the model says."""
         await self.load(program)
         self.got.clear()
-        for text in texts:
-            self.put(text)
+        phases = [self.rng.choice((0, 0, *Cut, *Cut, Cut.FIRST | Cut.LAST, 0xFFFC)) for _ in texts]
+        for text, phase in zip(texts, phases, strict=True):
+            self.put(text, phase)
         await self.drain(len(texts))
-        for text, got in zip(texts, self.got, strict=True):
-            assert got == program.result(text), f"seed {seed}: {program} in {text!r}"
+        for text, phase, got in zip(texts, phases, self.got, strict=True):
+            assert got == program.result(text, phase), f"seed {seed}: {program} in {text!r}, phase {phase}"
 
 
 async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
@@ -100,7 +120,8 @@ def random_grep(rng: random.Random) -> Grep:
             break
         letters = b"abAB" if rng.random() < 0.7 else b"a"
         strings.append(bytes(rng.choice(letters) for _ in range(size)))
-    return Grep(tuple(strings or [b"aB"]), *(rng.random() < p for p in (0.4, 0.7, 0.2)), line_end)
+    program = Grep(tuple(strings or [b"aB"]), *(rng.random() < p for p in (0.4, 0.7, 0.2)), line_end)
+    return replace(program, where=False, lines=True) if rng.random() < 0.5 else program
 
 
 def text_for(rng: random.Random, program: Grep) -> bytes:
@@ -186,6 +207,82 @@ async def words_that_nobody_takes(dut: Any) -> None:
     assert b.got[-1] == program.result(text)
 
 
+@cocotb.test()
+async def lines_of_all_lengths(dut: Any) -> None:
+    """One line that is all of the longest packet, packets of nothing but line ends, lines that end with a row."""
+    b = await begin(dut, 9, 0.2)
+    counts, other = Grep((b"aB",), lines=True), Grep((b"aB",), without=True, lines=True)
+    most, row = NEAR_LINES_MOST, b.row
+    texts = [
+        b"x" * (most - 2) + b"aB",
+        b"aB" + b"x" * (most - 3) + b"\n",
+        b"x" * most,
+        b"\n" * most,
+        b"\n",
+        b"x",
+        b"aB",
+    ]
+    texts += [(b"x" * (row - 3) + b"aB\n") * 5, (b"x" * (row - 1) + b"\n") * 3, b"aB\n" + b"x" * (2 * row - 4) + b"\n"]
+    texts += [b"x" * at + b"\n" + b"aB" * row + b"\n" for at in range(2 * row)]
+    for program in (counts, other):
+        await b.examine(program, texts, 9)
+
+
+@cocotb.test()
+async def rate_of_lines(dut: Any) -> None:
+    """As of words, whether all lines come out, none, or some. A line that takes all the room holds up what is next."""
+    rows = NEAR_LINES_MOST // (len(dut.s_row_data) // 8)
+    for pattern in (b"a", b"no such line", b"ab"):
+        for line, waits in ((random_text(random.Random(1), NEAR_LINES_MOST), 0), (b"x" * NEAR_LINES_MOST, 12)):
+            b = await begin(dut, 10)
+            await b.load(Grep((pattern,), lines=True))
+            for data in (random_text(b.rng, NEAR_LINES_MOST), line, random_text(b.rng, NEAR_LINES_MOST)):
+                b.put(data)
+            await b.drain(3)
+            assert 0 <= b.went[-1] - b.went[0] + 1 - (3 * rows + 2 * 2) <= waits
+    for rows in LINES_LATENCY:
+        b = await begin(dut, 11)
+        await b.load(Grep((b"a",), lines=True))
+        b.put(b"a\n" * (rows * b.row // 2))
+        await b.drain(1)
+        assert b.came[-1] - b.went[-1] == LINES_LATENCY[rows] - (b.row == 16)
+
+
+@cocotb.test()
+async def lines_that_nobody_takes(dut: Any) -> None:
+    """The rows wait, and nothing is lost."""
+    b = await begin(dut, 12)
+    program = Grep((b"a",), lines=True)
+    await b.load(program)
+    b.out.stall = 1.0
+    texts = [random_text(b.rng, NEAR_LINES_MOST) for _ in range(3)]
+    for text in texts:
+        b.put(text)
+    for _ in range(4 * NEAR_LINES_MOST // b.row):
+        await b.step()
+    assert b.rows.queue, "it takes rows without end"
+    b.out.stall = 0.0
+    await b.drain(3)
+    assert b.got == [program.result(text) for text in texts]
+
+
+@cocotb.test()
+async def a_reset_forgets_lines(dut: Any) -> None:
+    """At any time: while rows wait for the end of a line, while lines wait to be taken."""
+    b = await begin(dut, 13)
+    for cycles in range(4, 100, 5):
+        await b.load(Grep((b"a",), lines=True))
+        b.out.stall = float(cycles % 2)
+        b.put(b"x" * (4 * b.row + 3))
+        b.put(random_text(b.rng, 60 * b.row))
+        for _ in range(cycles):
+            await b.step()
+        await reset(dut)
+        b = Bench(dut, 13 + cycles)
+        program = random_grep(b.rng)
+        await b.examine(program, [text_for(b.rng, program) for _ in range(3)], 13)
+
+
 @pytest.mark.parametrize(("data_w", "cells"), [(512, 8), rare(256, 8), rare(128, 8), (128, 3), rare(256, 32)])
 def test_db_csd_near_grep(data_w: int, cells: int) -> None:
     bench.run(__file__, "db_csd_near_grep", {"DATA_W": data_w, "CELLS": cells}, env={"CELLS": str(cells)})
@@ -200,6 +297,7 @@ def test_model_is_grep() -> None:
         if program.line_end != 10:
             continue
         text = text_for(rng, program)
+        program = replace(program, lines=False)
         flags = ["-i"] * program.fold_case + ["-v"] * program.without
         command = ["grep", "-F", "-a", "-b", *flags, *(f"-e{s.decode()}" for s in program.strings)]
         run = subprocess.run(command, input=text, capture_output=True, env={"LC_ALL": "C"}, check=False)
@@ -214,3 +312,8 @@ def test_model_is_grep() -> None:
                 offset, bits = (int.from_bytes(result[at + i : at + i + 8], "little") for i in (0, 8))
                 found += [offset + n for n in range(64) if bits >> n & 1]
             assert found == ends
+        command.remove("-b")
+        run = subprocess.run(command, input=text, capture_output=True, env={"LC_ALL": "C"}, check=False)
+        said = run.stdout if text.endswith(b"\n") or not run.stdout else run.stdout[:-1]
+        got = replace(program, where=False, lines=True).result(text)
+        assert got in (said, run.stdout), "grep ends the last line if nobody has"

@@ -68,6 +68,7 @@ def test_results(make_drive: MakeDrive) -> None:
             program = programs[number]
             phase = rng.randrange(getattr(program, "record", 1))
             length, room = rng.choice((size, rng.randint(1, size))), rng.choice((64, size))
+            length = min(length, near.longest(program))
             command = near.submit(drive, number, slba, blocks, length=length, room=room, phase=phase, qid=qid)
             under_way.append((command, program.result(data[at : at + length], phase)))
         drive.wait([c for c, _ in under_way])

@@ -62,6 +62,7 @@ def test_results(make_drive: MakeDrive) -> None:
             number = rng.randrange(4)
             phase = rng.randrange(getattr(programs[number], "record", 1))
             length, room = rng.choice((size, rng.randint(1, size))), rng.choice((512, size))
+            length = min(length, near.longest(programs[number]))
             to = TO + 40 * i if rng.random() < 0.3 else None
             data, source = blocks_of[slba * 512 :][:size], None
             if kind == "memory":

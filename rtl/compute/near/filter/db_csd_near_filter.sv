@@ -2,9 +2,9 @@
 // Near-storage operator: the records of the data that pass, or columns of them, one behind another; or a bit for each,
 // whether it passes (docs/csd/near-storage.md).
 //
-//   s_row -+-> ends of records, columns --------> marks of each row -> FIFO -+
-//          +-> compare, a predicate each -> pass -'  '-> tails --------------+-> keep -> squeeze -> join -> FIFO -> m_row
-//          '-> FIFO of rows -------------------------------------------------+
+//   s_row -+-> ends of records, columns --------> marks of each row -+
+//          +-> compare, a predicate each -> pass -'                  +-> db_csd_near_select -> m_row
+//          '-> rows -------------------------------------------------+
 //
 // Parameters, word 1: bytes of a record in 15:0, bit 16 bitmap, bits 19:17 for predicates 1 to 3: an alternative
 // begins there. Four words a predicate from word 2 on: type in bits 2:0, in 5:3 whether less, equal, greater is true;
@@ -34,13 +34,9 @@ module db_csd_near_filter
   output near_row_t         m_row         ///< phase 0; bytes may be 0 in the last one
 );
   localparam int BYTES   = DATA_W / 8;
-  localparam int ROW_LOG = $clog2(BYTES);
   localparam int SPAN    = NEAR_RECORD_MOST / BYTES;       // rows of a record
   localparam int DEPTH   = SPAN < 32 ? 64 : 2 * SPAN;            // rows that wait
-  localparam int OUT     = 32;                                   // rows that have passed
-  localparam int INSIDE  = 18;                                   // ... that are between, at most
   localparam int LATER   = 6;                                    // cycles of a comparison
-  localparam int SQUEEZE = (ROW_LOG + 1) / 2;
   if (DATA_W != 128 && DATA_W != 256 && DATA_W != 512) begin : g_bad
     $error("%m: DATA_W must be 128, 256 or 512 (is %0d)", DATA_W);
   end
@@ -127,12 +123,11 @@ module db_csd_near_filter
     .clk, .rst, .s_record_set(set_record), .s_set(set_column), .s_param(s_param.data), .s_row_valid(take), .s_row,
     .m_chosen(chosen));
 
-  typedef struct packed {
-    logic [BYTES-1:0] ends, whole, pass, chosen;
-  } marks_t;
-  logic [LATER:0]            valid_q, last_q;
+  // ---- what is known of a row, some cycles later
+  logic [LATER:0]              valid_q, last_q;
   logic [LATER-1:0][BYTES-1:0] ends_q, wholes_q;
-  marks_t                    marks_in_q, marks;
+  logic [BYTES-1:0]            ends_out_q, whole_out_q, pass_out_q, chosen_out_q;
+  logic                        rows_room;
   assign wholes_q[0] = whole_q;
   always_ff @(posedge clk) begin
     valid_q             <= rst ? '0 : {valid_q[LATER-1:0], record_valid};
@@ -140,109 +135,23 @@ module db_csd_near_filter
     ends_q              <= {ends_q[LATER-2:0], ends};
     wholes_q[LATER-1:1] <= wholes_q[LATER-2:0];
     chosen_q            <= {chosen_q[LATER-4:0], chosen};
-    marks_in_q          <= '{ends: ends_q[LATER-1], whole: wholes_q[LATER-1], pass: wholes_q[LATER-1] & pass,
-                             chosen: chosen_q[LATER-3]};
-  end
-
-  // ---- rows, their marks, what becomes of their tails
-  logic              rows_room, marks_room, row_valid, marks_valid, tail_valid, tail_pass, row_first, row_last, pop,
-                     out_room_q, gap_q;
-  logic [DATA_W-1:0] row_data;
-  assign pop = row_valid && marks_valid && tail_valid && out_room_q && !gap_q;
-  db_fifo #(.WIDTH(DATA_W + 2), .DEPTH(DEPTH)) i_rows (
-    .clk, .rst, .s_valid(record_valid), .s_ready(rows_room), .s_data({record_first, record_last, data}),
-    .m_valid(row_valid), .m_ready(pop), .m_data({row_first, row_last, row_data}), .level(waiting));
-  db_fifo #(.WIDTH($bits(marks_t)), .DEPTH(DEPTH)) i_marks (
-    .clk, .rst, .s_valid(valid_q[LATER]), .s_ready(marks_room), .s_data(marks_in_q), .m_valid(marks_valid),
-    .m_ready(pop), .m_data(marks), .level());
-  db_csd_near_filter_tails #(.BYTES(BYTES), .DEPTH(DEPTH)) i_tails (
-    .clk, .rst, .s_valid(valid_q[LATER]), .s_last(last_q[LATER]), .s_ends(marks_in_q.ends), .s_pass(marks_in_q.pass),
-    .m_valid(tail_valid), .m_ready(pop), .m_pass(tail_pass));
-  always_ff @(posedge clk) begin
-    room_q <= waiting < WAIT_W'(DEPTH - 8);
-    gap_q  <= pop && row_last;
+    ends_out_q          <= ends_q[LATER-1];
+    whole_out_q         <= wholes_q[LATER-1];
+    pass_out_q          <= wholes_q[LATER-1] & pass;
+    chosen_out_q        <= chosen_q[LATER-3];
+    room_q              <= waiting < WAIT_W'(DEPTH - 8);
     if (rst) room_q <= 1'b0;
   end
 
-  // ---- what stays
-  logic [DATA_W-1:0]             kept_data, squeezed;
-  logic [BYTES-1:0]              kept;
-  logic [BYTES-1:0][ROW_LOG-1:0] down;
-  logic [ROW_LOG:0]              kept_count;
-  localparam int KEEP = 5;
-  logic [KEEP+SQUEEZE-1:0]          pop_q, pop_last_q;
-  logic [SQUEEZE-1:0][ROW_LOG:0] counts_q;
-  db_csd_near_filter_keep #(.BYTES(BYTES)) i_keep (
-    .clk, .bitmap(bitmap_q), .s_data(row_data), .s_ends(marks.ends), .s_whole(marks.whole), .s_pass(marks.pass),
-    .s_chosen(marks.chosen), .s_tail(tail_pass), .m_data(kept_data), .m_keep(kept), .m_down(down),
-    .m_count(kept_count));
-  db_csd_near_filter_squeeze #(.BYTES(BYTES)) i_squeeze (
-    .clk, .s_data(kept_data), .s_keep(kept), .s_down(down), .m_data(squeezed));
-  always_ff @(posedge clk) begin
-    pop_q      <= rst ? '0 : {pop_q[KEEP+SQUEEZE-2:0], pop};
-    pop_last_q <= {pop_last_q[KEEP+SQUEEZE-2:0], row_last};
-    counts_q   <= {counts_q[SQUEEZE-2:0], kept_count};
-  end
-
-  // ---- one behind another: bytes, or bits
-  logic             bytes_valid, bytes_last, bits_valid, bits_last;
-  logic [BYTES-1:0] bits_in, bits;
-  logic [DATA_W-1:0] bytes;
-  logic [ROW_LOG:0] bytes_count, bits_count;
-  always_comb for (int i = 0; i < BYTES; i++) bits_in[i] = squeezed[8*i];
-  db_csd_near_filter_join #(.LANES(BYTES), .LANE_W(8)) i_bytes (
-    .clk, .rst, .s_valid(pop_q[KEEP+SQUEEZE-1] && !bitmap_q), .s_last(pop_last_q[KEEP+SQUEEZE-1]), .s_data(squeezed),
-    .s_count(counts_q[SQUEEZE-1]), .m_valid(bytes_valid), .m_last(bytes_last), .m_data(bytes), .m_count(bytes_count));
-  db_csd_near_filter_join #(.LANES(BYTES), .LANE_W(1)) i_bits (
-    .clk, .rst, .s_valid(pop_q[KEEP+SQUEEZE-1] && bitmap_q), .s_last(pop_last_q[KEEP+SQUEEZE-1]), .s_data(bits_in),
-    .s_count(counts_q[SQUEEZE-1]), .m_valid(bits_valid), .m_last(bits_last), .m_data(bits), .m_count(bits_count));
-
-  typedef struct packed {
-    logic              last;
-    logic [6:0]        bytes;
-    logic [DATA_W-1:0] data;
-  } out_t;
-  localparam int OUT_W = $clog2(OUT) + 1;
-  out_t             out_in, out;
-  logic             out_valid, out_ready, out_room, gather_ready, gathered_valid, first_q;
-  logic [OUT_W-1:0] out_level;
-  logic [DATA_W-1:0] gathered_data;
-  logic [BYTES-1:0] masked;          // bits that count
-  near_row_t        gathered;
-  always_comb begin
-    for (int i = 0; i < BYTES; i++) masked[i] = bits[i] && (ROW_LOG + 1)'(i) < bits_count;
-    out_in = '{last: bytes_last, bytes: 7'(bytes_count), data: bytes};
-    if (bitmap_q) out_in = '{last: bits_last, bytes: (7'(bits_count) + 7'd7) >> 3, data: DATA_W'(masked)};
-  end
-  db_fifo #(.WIDTH($bits(out_t)), .DEPTH(OUT)) i_out (
-    .clk, .rst, .s_valid(bytes_valid || bits_valid), .s_ready(out_room), .s_data(out_in), .m_valid(out_valid),
-    .m_ready(out_ready), .m_data(out), .level(out_level));
-  db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(BYTES)) i_gather (
-    .clk, .rst, .s_valid(out_valid && bitmap_q), .s_ready(gather_ready), .s_data(out.data[BYTES-1:0]),
-    .s_bytes(out.bytes), .s_last(out.last), .m_valid(gathered_valid), .m_ready(m_row_ready), .m_data(gathered_data),
-    .m_row(gathered));
-  always_ff @(posedge clk) begin
-    out_room_q <= out_level < OUT_W'(OUT - INSIDE);
-    if (out_valid && out_ready) first_q <= out.last;
-    if (rst) begin
-      out_room_q <= 1'b0;
-      first_q    <= 1'b1;
-    end
-  end
-  assign out_ready   = bitmap_q ? gather_ready : m_row_ready;
-  assign m_row_valid = bitmap_q ? gathered_valid : out_valid;
-  assign m_row_data  = bitmap_q ? gathered_data : out.data;
-  assign m_row       = bitmap_q ? gathered : '{first: first_q, last: out.last, bytes: out.bytes, phase: '0, owner: '0};
+  db_csd_near_select #(.DATA_W(DATA_W), .DEPTH(DEPTH)) i_select (
+    .clk, .rst, .bitmap(bitmap_q), .s_row_valid(record_valid), .s_row_ready(rows_room), .s_row_data(data),
+    .s_row_last(record_last), .waiting, .s_marks_valid(valid_q[LATER]), .s_marks_last(last_q[LATER]),
+    .s_ends(ends_out_q), .s_whole(whole_out_q), .s_pass(pass_out_q), .s_chosen(chosen_out_q), .m_row_valid,
+    .m_row_ready, .m_row_data, .m_row);
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, goes, is_signed, row_first, rows_room, marks_room, out_room};
+  assign unused_ok = &{1'b0, goes, is_signed, rows_room};
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) begin
-    if (!rst) begin
-      assert (!record_valid || rows_room);
-      assert (!valid_q[LATER] || marks_room);
-      assert (!(bytes_valid || bits_valid) || out_room);
-    end
-  end
+  always_ff @(posedge clk) if (!rst && record_valid) assert (rows_room);
 `endif
 endmodule

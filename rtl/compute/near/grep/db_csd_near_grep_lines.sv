@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From hits and line ends to the words of a result: lines that have a hit are counted, and for each stretch of 64
-// bytes in which one ends a word says where; two words are the summary.
+// bytes in which one ends a word says where; two words are the summary. Beside that, which bytes of a row end a line, and
+// which end one that counts.
 //
 // A packet's last byte ends a line in any case; one without a byte has no line. Behind a packet's last row two cycles are without a row.
-// Latency: 6 cycles from a row to its stretch's word, 8 from the last row to the last word. Throughput: a row a
-// cycle; it never waits.
+// Latency: 3 cycles from a row to its marks, 6 to its stretch's word, 8 from the last row to the last word. Throughput: a row
+// a cycle; it never waits.
 module db_csd_near_grep_lines
   import db_csd_near_pkg::*;
 #(
@@ -20,8 +21,15 @@ module db_csd_near_grep_lines
   input  logic [DATA_W/8-1:0] s_hits,
   input  logic [DATA_W/8-1:0] s_there,    ///< the packet's bytes: all, but in the last row
   input  logic [DATA_W/8-1:0] s_ends,     ///< line ends
+  input  logic                s_no_first, ///< marks: the packet's first line does not count
+  input  logic                s_no_rest,  ///< ... nor does what is behind its last line end
   output logic                m_valid,
-  output near_word_t          m_word
+  output near_word_t          m_word,
+  output logic                m_marks_valid,
+  output logic                m_marks_last,
+  output logic [DATA_W/8-1:0] m_ends,     ///< line ends; a packet's last byte is one
+  output logic [DATA_W/8-1:0] m_counts,   ///< ... of lines that count
+  output logic [DATA_W/8-1:0] m_there     ///< bytes of the packet
 );
   localparam int B       = DATA_W / 8;
   localparam int STRETCH = 64;
@@ -33,7 +41,7 @@ module db_csd_near_grep_lines
 
   // ---- 1: hits since the last line end in the row; has there been one
   typedef struct packed {
-    logic         first, last;
+    logic         first, last, no_first, no_rest;
     logic         unended;                   // last: it does not end with a line end
     logic [B-1:0] last_byte;                 // last: which it is
     logic [B-1:0] ends;
@@ -57,7 +65,14 @@ module db_csd_near_grep_lines
   logic [B-1:0] counted2_q;
   assign carry = !row1_q.ends[B-1] && (since_q[B-1] || (!after_q[B-1] && carry_q));
 
-  // ---- 3: sums of 8 bytes, the first line end of each
+  // ---- 3: marks
+  logic         seen_q, seen;                // a line end, before the row
+  logic [B-1:0] not_first, not_rest;
+  assign seen      = !row2_q.first && seen_q;
+  assign not_first = row2_q.no_first && !seen ? ~(row2_q.ends & (~row2_q.ends + 1'b1)) : '1;
+  assign not_rest  = row2_q.no_rest && row2_q.unended ? ~row2_q.last_byte : '1;
+
+  // ---- ... and sums of 8 bytes, the first line end of each
   logic [GROUPS-1:0][3:0] lines3_q, counted3_q;
   logic [GROUPS-1:0]      any3_q, first_counts3_q;
   logic [GROUPS-1:0][2:0] first3_q;
@@ -106,7 +121,8 @@ module db_csd_near_grep_lines
 
   always_ff @(posedge clk) begin
     valid1_q <= s_valid && !rst;
-    row1_q   <= '{first: s_first, last: s_last, unended: (last_byte & ~s_ends) != '0, last_byte: last_byte, ends: ends};
+    row1_q   <= '{first: s_first, last: s_last, no_first: s_no_first, no_rest: s_no_rest,
+                  unended: (last_byte & ~s_ends) != '0, last_byte: last_byte, ends: ends};
     since_q  <= since;
     after_q  <= after;
 
@@ -114,6 +130,13 @@ module db_csd_near_grep_lines
     row2_q     <= row1_q;
     counted2_q <= row1_q.ends & ({B{without}} ^ (since_q | (~after_q & {B{carry_q}})));
     if (valid1_q) carry_q <= carry;
+
+    m_marks_valid <= valid2_q && !rst;
+    m_marks_last  <= row2_q.last;
+    m_ends        <= row2_q.ends;
+    m_counts      <= counted2_q & not_first & not_rest;
+    m_there       <= row2_q.last_byte | (row2_q.last_byte - 1'b1);
+    if (valid2_q) seen_q <= seen || row2_q.ends != '0;
 
     valid3_q        <= valid2_q && !rst;
     first_row3_q    <= row2_q.first;

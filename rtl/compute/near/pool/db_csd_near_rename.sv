@@ -69,11 +69,12 @@ module db_csd_near_rename
                                hit_behind, used;
   logic [SLOTS-1:0][INSIDE_W-1:0] inside_q;
   logic [SLOTS-1:0][SLOTS-1:0] later_q;                // bit t of s: s was used later than t
-  logic                        again, out_free, goes, loaded;
+  logic                        again, out_free, goes, loaded, too_long;
   assign place    = packet_q.place;
   assign m_oldest = oldest(wanted, later_q);
   assign owner    = '{place: packet_q.place, number: packet_q.args.number};
   assign addr     = next_q;
+  assign too_long = word[24] && packet_q.args.data > NEAR_BYTES_W'(NEAR_LINES_MOST);
   assign again    = written && written_owner == owner;
   assign goes     = state_q == GO && out_free && !again;
   assign used     = goes && !absent_q ? first_q | last_q : '0;
@@ -129,8 +130,8 @@ module db_csd_near_rename
         behind_q       <= word[7:4];
         words_q        <= word[15:8];
         behind_words_q <= word[23:16];
-        none_q         <= word[3:0] == NEAR_NONE;
-        state_q        <= word[3:0] == NEAR_NONE || word[3:0] == NEAR_CRYPT ? GO : MATCH;
+        none_q         <= word[3:0] == NEAR_NONE || too_long;
+        state_q        <= word[3:0] == NEAR_NONE || word[3:0] == NEAR_CRYPT || too_long ? GO : MATCH;
       end
       MATCH: state_q <= FIRST;
       FIRST: begin

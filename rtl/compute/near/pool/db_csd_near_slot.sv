@@ -36,9 +36,10 @@ module db_csd_near_slot
 
   logic       [3:0]             off, param_valid, row_valid, row_ready, word_valid;
   near_word_t [3:0]             word;
-  logic                         filter_valid;
-  logic       [DATA_W-1:0]      filter_data;
-  near_row_t                    filter;
+  logic       [1:0]             gives_valid;  // rows: of Grep, of Filter
+  logic       [1:0][DATA_W-1:0] gives_data;
+  near_row_t  [1:0]             gives;
+  logic                         gives_ready;
   for (genvar k = 0; k < 4; k++) begin : g_kind
     assign off[k]         = rst || operator != KINDS[k];
     assign param_valid[k] = s_param_valid && operator == KINDS[k];
@@ -47,9 +48,10 @@ module db_csd_near_slot
   if (OPERATOR == NEAR_GREP || OPERATOR == NEAR_EXCHANGED) begin : g_grep
     db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
       .clk, .rst(off[0]), .s_param_valid(param_valid[0]), .s_param, .s_row_valid(row_valid[0]),
-      .s_row_ready(row_ready[0]), .s_row_data, .s_row, .m_word_valid(word_valid[0]), .m_word_ready, .m_word(word[0]));
+      .s_row_ready(row_ready[0]), .s_row_data, .s_row, .m_word_valid(word_valid[0]), .m_word_ready, .m_word(word[0]),
+      .m_row_valid(gives_valid[0]), .m_row_ready(gives_ready), .m_row_data(gives_data[0]), .m_row(gives[0]));
   end else begin : g_no_grep
-    assign {row_ready[0], word_valid[0], word[0]} = '0;
+    assign {row_ready[0], word_valid[0], word[0], gives_valid[0], gives_data[0], gives[0]} = '0;
   end
   if (OPERATOR == NEAR_AGGREGATE || OPERATOR == NEAR_EXCHANGED) begin : g_aggregate
     db_csd_near_aggregate #(.DATA_W(DATA_W)) i_aggregate (
@@ -66,18 +68,12 @@ module db_csd_near_slot
     assign {row_ready[2], word_valid[2], word[2]} = '0;
   end
   if (OPERATOR == NEAR_FILTER || OPERATOR == NEAR_EXCHANGED) begin : g_filter
-    logic              passed_valid, passed_ready;
-    logic [DATA_W-1:0] passed_data;
-    near_row_t         passed;
     db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
       .clk, .rst(off[3]), .s_param_valid(param_valid[3]), .s_param, .s_row_valid(row_valid[3]),
-      .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(passed_valid),
-      .m_row_ready(passed_ready), .m_row_data(passed_data), .m_row(passed));
-    db_csd_near_whole #(.DATA_W(DATA_W)) i_whole (
-      .clk, .rst(off[3]), .s_valid(passed_valid), .s_ready(passed_ready), .s_data(passed_data), .s_row(passed),
-      .m_valid(filter_valid), .m_ready(m_row_ready), .m_data(filter_data), .m_row(filter));
+      .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(gives_valid[1]), .m_row_ready(gives_ready),
+      .m_row_data(gives_data[1]), .m_row(gives[1]));
   end else begin : g_no_filter
-    assign {row_ready[3], filter_valid, filter_data, filter} = '0;
+    assign {row_ready[3], gives_valid[1], gives_data[1], gives[1]} = '0;
   end
   assign {word_valid[3], word[3]} = '0;
 
@@ -94,10 +90,18 @@ module db_csd_near_slot
       end
     end
   end
-  assign m_row_valid = filter_valid && operator == NEAR_FILTER;
-  assign m_row_data  = filter_data;
-  assign m_row       = filter;
+  // One of the two is in it, or neither.
+  if ((NEAR_ROWS >> OPERATOR & 16'd1) != '0 || OPERATOR == NEAR_EXCHANGED) begin : g_rows
+    logic filters;
+    assign filters = operator == NEAR_FILTER;
+    db_csd_near_whole #(.DATA_W(DATA_W)) i_whole (
+      .clk, .rst(off[0] && off[3]), .s_valid(gives_valid[filters]), .s_ready(gives_ready), .s_data(gives_data[filters]),
+      .s_row(gives[filters]), .m_valid(m_row_valid), .m_ready(m_row_ready), .m_data(m_row_data), .m_row);
+  end else begin : g_no_rows
+    assign {gives_ready, m_row_valid, m_row_data, m_row} = '0;
+  end
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, off, param_valid, row_valid, m_word_ready, m_row_ready};
+  assign unused_ok = &{1'b0, off, param_valid, row_valid, m_word_ready, m_row_ready, gives_valid, gives_data, gives,
+                       gives_ready};
 endmodule

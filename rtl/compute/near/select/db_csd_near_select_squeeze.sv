@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of Filter: moves the bytes of a row that stay down to its beginning, in their order.
+// Part of db_csd_near_select: moves the bytes of a row that stay down to its beginning, in their order.
 //
 // Each byte goes down by 1, 2, 4, ... as the bits of its way say. As no byte has farther to go than one above it, none
 // meets another.
 // Latency: LATENCY cycles. Throughput: a row a cycle. What comes is not held up.
-module db_csd_near_filter_squeeze #(
+module db_csd_near_select_squeeze #(
   parameter int BYTES = 32,  ///< of a row: 16, 32, 64
   localparam int ROW_LOG = $clog2(BYTES)
 ) (

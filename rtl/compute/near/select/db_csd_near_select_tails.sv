@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of Filter: what becomes of the bytes behind a row's last record end, which a later row decides.
+// Part of db_csd_near_select: what becomes of the bytes behind a row's last record end, which a later row decides.
 //
 // Rows wait for it. A row with an end decides for all that wait; it waits then itself, for the part behind its own last end.
 // At a packet's end no record ends any more: what is behind the last one goes.
 // Latency: 1 cycle from the row that decides, 2 for a packet's last row. Throughput: a row a cycle.
-module db_csd_near_filter_tails #(
+module db_csd_near_select_tails #(
   parameter int BYTES = 32,  ///< of a row: 16, 32, 64
   parameter int DEPTH = 64   ///< rows that have no answer yet, or one that is not taken, at most; a power of two
 ) (

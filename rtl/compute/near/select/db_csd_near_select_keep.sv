@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of Filter: which bytes of a row stay, and how far each of them moves down; with bitmaps, of bits.
+// Part of db_csd_near_select: which bytes of a row stay, and how far each of them moves down; with bitmaps, of bits.
 //
 // A byte stays if it is chosen and its record passes: the one whose end is the next, in the row or behind it. So many
 // bytes below it go, so far it moves.
 // Latency: 5 cycles. Throughput: a row a cycle. What comes is not held up.
-module db_csd_near_filter_keep #(
+module db_csd_near_select_keep #(
   parameter int BYTES = 32  ///< of a row: 16, 32, 64
 ) (
   input  logic                                clk,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of Filter: puts pieces of 0 to LANES lanes one behind the other into rows of LANES lanes.
+// Part of db_csd_near_select: puts pieces of 0 to LANES lanes one behind the other into rows of LANES lanes.
 //
 // A piece is turned to where the one before it ended; what goes beyond the row waits for the next.
 // Latency: 3 cycles from the piece that fills a row. Throughput: a piece a cycle; behind a packet's last one a cycle without.
 // What comes is not held up.
-module db_csd_near_filter_join #(
+module db_csd_near_select_join #(
   parameter int LANES  = 32,  ///< of a row: a power of two, at least 4
   parameter int LANE_W = 8,   ///< bits
   localparam int LOG   = $clog2(LANES)
