@@ -15,6 +15,7 @@ import sys
 import tarfile
 import time
 import zipfile
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +26,7 @@ from doorbell.build import compiler
 from doorbell.cli import main as cli
 from doorbell.cli import testing
 from doorbell.errors import UserError
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[3]
 LAUNCHER = ROOT / "doorbell"
@@ -328,6 +330,13 @@ def test_lock_file_is_complete() -> None:
     assert wanted and set(wanted) <= locked
     entries = text.replace("\\\n", "").splitlines()
     assert all("--hash=sha256:" in e for e in entries if e[:1].isalnum())
+
+
+def test_packages_are_for_the_oldest_python() -> None:
+    """The README asks for Python 3.11: Debian 12 has 3.11.2, which a package must not be too new for."""
+    needs = {d.name: d.metadata["Requires-Python"] for d in metadata.distributions()}
+    assert len(needs) > 100
+    assert [name for name, python in needs.items() if python and "3.11.0" not in SpecifierSet(python)] == []
 
 
 # ---------------------------------------------------------------- the command line
