@@ -17,6 +17,7 @@ LISTED = {
     r"no user namespaces here": "a container that forbids them has no file system that could be full",
     r"cannot be fetched by apt-get|needs both headers|no C compiler": "headers by others: no network, no apt-get",
     r"fio_jsonplus_clat2csv is not installed": "fio's own program, if the machine has it",
+    r"this Python has no tkinter": "Vivado's Tcl is run by the interpreter that tkinter has, if the machine has it",
     r"no Chromium on this machine": "the page of ./doorbell watch is looked at where there is a browser",
     r"too much other work on this machine": "a bound on the wall clock says nothing then",
     r"is not on record": "a figure of syn/area.json that only a nightly run measures",

@@ -5,11 +5,19 @@ that UG835 documents, and records what was asked for. It makes nothing."""
 from __future__ import annotations
 
 import re
-import tkinter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
+
+import pytest
+
+try:
+    import tkinter
+    from tkinter import TclError
+except ImportError:  # Debian has it in a package of its own
+    tkinter = None  # type: ignore[assignment]
+    TclError = Exception  # type: ignore[assignment,misc]
 
 FIND = "-regexp -nocase -quiet -verbose"
 COMMANDS: dict[str, tuple[str, str, int, int]] = {
@@ -68,6 +76,8 @@ class Vivado:
     known: ClassVar[dict[str, tuple[str, str, int, int]]] = COMMANDS
 
     def __post_init__(self) -> None:
+        if tkinter is None:
+            pytest.skip("this Python has no tkinter (Debian: apt-get install python3-tk)")
         self.tcl = tkinter.Tcl()
         self.tcl.eval("namespace eval ipx {}; namespace eval ipgui {}")
         for name in self.known:

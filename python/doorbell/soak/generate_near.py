@@ -23,8 +23,7 @@ def near_kind(rng: random.Random, serial: int) -> Step:
     step: Step = {"data": serial}
     if kind := rng.choices(KINDS, OFTEN)[0]:
         step["of"] = kind
-    # Beside rng, and never in place of what decides other steps: a seed means what it did before, but for this.
-    if random.Random(serial).random() < 0.12 and not is_message(step):
+    elif random.Random(serial).random() < 0.2:  # beside rng, so that a seed's other steps stay what they were
         step["of"] = "lines"
     return step
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import tkinter
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from doorbell.build.slang import parse
 from doorbell.device import pci_config
 from doorbell.nvme.vendor import BAR_BYTES, BAR_MSIX_PBA, BAR_MSIX_TABLE
 from doorbell.release import archive
-from vivado import Vivado
+from vivado import TclError, Vivado
 
 PCIE = {"vcu118": "pcie4_uscale_plus_0", "u50": "pcie4c_uscale_plus_0"}
 OPTIONAL = r"cfg_(ext_|interrupt_msi_(enable|mm|mask|data|select|int|pending|attr|tph)|interrupt_msix_(sent|fail))|" \
@@ -169,6 +168,6 @@ def test_the_recorder_refuses_what_vivado_does() -> None:
         "set_property -dict {A} x": "a value is missing",
     }
     for command, said in wrongs.items():
-        with pytest.raises(tkinter.TclError):
+        with pytest.raises(TclError):
             vivado.tcl.eval(command)
         assert said in vivado.wrong

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tkinter
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from doorbell.build.slang import parse
 from doorbell.release import archive, files
 from doorbell.release.ip import packaging
 from doorbell.release.ip.shape import WIDTHS
+from vivado import TclError
 from vivado_ip import Packager, Thing
 
 USUAL = (*(f"{top}_256" for top in files.TOPS), "db_ssd_512")
@@ -333,9 +333,9 @@ def test_default_that_follows_others_is_0_in_the_tool(unpacked: Path) -> None:
 
 def test_a_name_that_is_none_is_refused_with_those_there_are(unpacked: Path) -> None:
     packager = Packager({}, set())
-    with pytest.raises(tkinter.TclError, match=r"there is no IP db_ssd: there are db_csd_128, .*db_vcsd_512"):
+    with pytest.raises(TclError, match=r"there is no IP db_ssd: there are db_csd_128, .*db_vcsd_512"):
         packager.run(unpacked / "ip" / "package.tcl", "db_ssd")
-    with pytest.raises(tkinter.TclError, match="run this in an unpacked release"):
+    with pytest.raises(TclError, match="run this in an unpacked release"):
         packager.run(packaging.COMMON)
 
 
@@ -348,6 +348,6 @@ def test_wrapper_and_tcl_that_differ_are_refused(unpacked: Path) -> None:
         (there, names - {"REGS"}, "has no user_parameter REGS"),
     ):
         packager = Packager(ports, parameters)
-        with pytest.raises(tkinter.TclError) as failed:
+        with pytest.raises(TclError) as failed:
             packager.run(unpacked / "ip" / "package.tcl", "db_host_256")
         assert said in f"{failed.value}{packager.wrong}" and not packager.saved

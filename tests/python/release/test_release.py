@@ -33,7 +33,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def unpacked(written: Path) -> Path:
     with tarfile.open(written) as tar:
-        tar.extractall(written.parent, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4
+            tar.extraction_filter = tarfile.data_filter
+        tar.extractall(written.parent)
     return written.parent / FOLDER
 
 

@@ -50,6 +50,23 @@ class Extent:
     def word(self) -> int:
         return self.place | self.ssd << 16 | self.part << 20 | self.log2 << 24
 
+    def spot(self, at: int) -> tuple[int, int]:
+        """SSD, and byte on it, of a byte of the granule."""
+        chunk, rest = divmod(at, CHUNK)
+        ssds = 1 << self.log2
+        inside = self.part * (GRANULE // ssds) + chunk // ssds * CHUNK + rest
+        return self.ssd + chunk % ssds, self.place * GRANULE + inside
+
+    def runs(self, first: int, end: int) -> dict[int, tuple[int, int]]:
+        """What SSDs have of these bytes of the granule, in blocks of 512: the first byte, and how many."""
+        found: dict[int, tuple[int, int]] = {}
+        for at in range(first, end, 512):
+            ssd, byte = self.spot(at)
+            begin, size = found.get(ssd, (byte, 0))
+            assert byte == begin + size, "one run on each SSD"
+            found[ssd] = begin, size + 512
+        return found
+
     def eighths(self) -> set[tuple[int, int, int]]:
         """SSD, granule of it, eighth of that: what it takes."""
         size = 8 >> self.log2
@@ -224,10 +241,7 @@ class Bench:
         e = self.table[granule] if granule < len(self.table) else None
         if e is None:
             return -1, 0
-        chunk, rest = divmod(at, CHUNK)
-        ssds = 1 << e.log2
-        inside = e.part * (GRANULE // ssds) + chunk // ssds * CHUNK + rest
-        return e.ssd + chunk % ssds, e.place * GRANULE + inside
+        return e.spot(at)
 
     # ---- what is asked
     def answer(self, ssd: int, at: int, size: int) -> int:

@@ -178,7 +178,7 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
     good = program.program()
     bad = [
         b"\x03" + good[1:], b"\x04" + good[1:], b"\0" + good[1:],
-        good[:4] + b"\x08" + good[5:], good[:6] + b"\0" + good[7:],
+        good[:4] + b"\x0a" + good[5:], good[:4] + b"\x10" + good[5:], good[:6] + b"\0" + good[7:],
         good[:6] + b"\x09" + good[7:], good[:8] + b"\0" + good[9:], good[:8] + b"\x41" + good[9:], good[:-1],
         Grep((b"a;b",), line_end=0x3B).program(), Grep((b"aBc",), True, line_end=ord("b")).program(),
         Grep(tuple(bytes([65 + i]) * 17 for i in range(5))).program(),
