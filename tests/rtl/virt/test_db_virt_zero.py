@@ -223,10 +223,13 @@ async def who_is_on_his_way_up_holds_up_his_own(dut: Any) -> None:
         b.table = [Extent(g % 3, g // 3) for g in range(3 * NUM)]  # each granule on one SSD
         b.up = ALL & ~2
         waits = [b.ask((3 + n) * GRANULE, GRANULE, n == 0) for n in range(3)]
-        others = [b.ask(3 * ssd * GRANULE, 3 * GRANULE) for ssd in (0, 2, 3) if ssd < NUM]
+        others = 0
         for _ in range(2500):
+            if len(b.jobs) < len(waits) + 3:
+                others += 1
+                b.ask(3 * b.rng.choice((0, 2, 3)) * GRANULE, 3 * GRANULE)
             await b.step()
-        assert set(b.jobs) == set(waits) and others
+        assert set(waits) <= set(b.jobs) and others > 30
         match how:
             case "up":
                 b.up = ALL
