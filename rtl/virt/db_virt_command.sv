@@ -6,7 +6,7 @@
 // What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
 // and what is nowhere. All that is left of the stretch is zeroed all the same.
-// Latency: 2 cycles for each granule and 7 for each SSD of it, then the slowest. Throughput: one command at a time.
+// Latency: 2 cycles for each granule and 6 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
 #(

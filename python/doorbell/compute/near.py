@@ -21,6 +21,7 @@ from doorbell.compute.near_csv import Csv
 from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
+from doorbell.nvme.model import Limits
 from doorbell.nvme.vendor import (
     FROM_MEMORY,
     NEAR_LINES_MOST,
@@ -38,8 +39,6 @@ CELLS = 8
 """Pieces that all strings of a Grep together may have."""
 PIECE_BYTES = 16
 STRETCH_BYTES = 64
-DATA_MOST = 1 << 20
-"""Of a command: MDTS."""
 
 
 class Cut(IntFlag):
@@ -337,7 +336,7 @@ def longest(program: Program | None) -> int:
     """Bytes that a command of it looks at, at most."""
     if isinstance(program, Grep) and program.lines:
         return NEAR_LINES_MOST
-    return longest(program.behind) if isinstance(program, (Filter, Crypt)) else DATA_MOST
+    return longest(program.behind) if isinstance(program, (Filter, Crypt)) else Limits.mdts_bytes
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:

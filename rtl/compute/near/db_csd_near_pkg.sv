@@ -78,7 +78,7 @@ package db_csd_near_pkg;
                                          16'd1 << NEAR_CSV;
   localparam logic [15:0] NEAR_ROWS      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_FILTER;  // may give rows
   typedef struct packed {
-    logic                       none;    // there is no such program
+    logic                       none;    // there is no such program, or the command looks at more than it takes
     logic                       absent;  // its operator is in no slot
     logic [NEAR_SLOTS_MOST-1:0] first;
     logic [NEAR_SLOTS_MOST-1:0] last;

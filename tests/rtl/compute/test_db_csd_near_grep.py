@@ -104,6 +104,19 @@ class Bench:
         for text, phase, got in zip(texts, phases, self.got, strict=True):
             assert got == program.result(text, phase), f"seed {seed}: {program} in {text!r}, phase {phase}"
 
+    async def nobody_takes(self, program: Grep, texts: list[bytes], cycles: int) -> None:
+        """Its results, for so many cycles: rows wait. Then they are taken, and nothing is lost."""
+        await self.load(program)
+        self.words.stall = self.out.stall = 1.0
+        for text in texts:
+            self.put(text)
+        for _ in range(cycles):
+            await self.step()
+        assert self.rows.queue, "it takes rows without end"
+        self.words.stall = self.out.stall = 0.0
+        await self.drain(len(texts))
+        assert self.got == [program.result(text) for text in texts]
+
 
 async def begin(dut: Any, seed: int, stall: float = 0.0) -> Bench:
     await start(dut, s_param_valid=0, s_param=0, s_row_valid=0, m_word_ready=0)
@@ -194,17 +207,7 @@ async def rate(dut: Any) -> None:
 async def words_that_nobody_takes(dut: Any) -> None:
     """The rows wait, and nothing is lost."""
     b = await begin(dut, 7)
-    program = Grep((b"a",), where=True)
-    await b.load(program)
-    b.words.stall = 1.0
-    text = b"a\n" * 8192
-    b.put(text)
-    for _ in range(3000):
-        await b.step()
-    assert b.rows.queue, "it takes rows without end"
-    b.words.stall = 0.0
-    await b.drain(1)
-    assert b.got[-1] == program.result(text)
+    await b.nobody_takes(Grep((b"a",), where=True), [b"a\n" * 8192], 3000)
 
 
 @cocotb.test()
@@ -252,18 +255,8 @@ async def rate_of_lines(dut: Any) -> None:
 async def lines_that_nobody_takes(dut: Any) -> None:
     """The rows wait, and nothing is lost."""
     b = await begin(dut, 12)
-    program = Grep((b"a",), lines=True)
-    await b.load(program)
-    b.out.stall = 1.0
     texts = [random_text(b.rng, NEAR_LINES_MOST) for _ in range(3)]
-    for text in texts:
-        b.put(text)
-    for _ in range(4 * NEAR_LINES_MOST // b.row):
-        await b.step()
-    assert b.rows.queue, "it takes rows without end"
-    b.out.stall = 0.0
-    await b.drain(3)
-    assert b.got == [program.result(text) for text in texts]
+    await b.nobody_takes(Grep((b"a",), lines=True), texts, 4 * NEAR_LINES_MOST // b.row)
 
 
 @cocotb.test()

@@ -28,7 +28,7 @@ PAGES = EACH * GRANULE // PAGE + 5  # pages of each SSD: the last ones are not u
 READ_REQ, READ_RSP = axi_struct("READ_REQ", ADDR_W), axi_struct("READ_RSP", DATA_W)
 WRITE_REQ, WRITE_RSP = axi_struct("WRITE_REQ", ADDR_W, DATA_W), axi_struct("WRITE_RSP")
 BLOCK_CMD, STATUS = layout("db_host_pkg", "block_cmd_t"), layout("db_host_pkg", "block_status_t")
-SSD_STATE = layout("db_virt_pkg", "ssd_state_t")
+SSD_STATE, EXTENT = layout("db_virt_pkg", "ssd_state_t"), layout("db_virt_pkg", "extent_t")
 AHEAD = layout("db_ssd_pkg", "ahead_t")
 KIND = enum("db_ssd_pkg", "ahead_kind_e")
 EXT = layout("db_ssd_pkg", "ext_bus_t")
@@ -46,6 +46,10 @@ class Extent:
     ssd: int
     part: int = 0
     log2: int = 0
+
+    def packed(self) -> int:
+        """As the RTL has it."""
+        return EXTENT.pack(valid=1, log2=self.log2, part=self.part, ssd=self.ssd, place=self.place)
 
     def word(self) -> int:
         return self.place | self.ssd << 16 | self.part << 20 | self.log2 << 24
@@ -72,6 +76,24 @@ class Extent:
         size = 8 >> self.log2
         ssds = range(self.ssd, self.ssd + (1 << self.log2))
         return {(s, self.place, e) for s in ssds for e in range(self.part * size, (self.part + 1) * size)}
+
+
+def looked_up(table: list[Extent | None], granule: int | None, rng: random.Random) -> int:
+    """What db_virt_extents says of it; noise, if none was asked for."""
+    if granule is None:
+        return rng.getrandbits(EXTENT.width)
+    extent = table[granule] if granule < len(table) else None
+    return extent.packed() if extent else 0
+
+
+def ssd_states(present: int, up: int, dead: int, shifts: list[int], unknown: int = 0) -> int:
+    """unknown: what lba_shift says of one that is neither up nor dead."""
+    states = 0
+    for i, shift in enumerate(shifts):
+        known = (up | dead) >> i & 1
+        flags = {"present": present >> i & 1, "up": up >> i & 1, "dead": dead >> i & 1}
+        states |= SSD_STATE.pack(lba_shift=shift if known else unknown, **flags) << i * SSD_STATE.width
+    return states
 
 
 def usual() -> list[Extent | None]:
@@ -338,12 +360,7 @@ class Bench:
         def yes() -> bool:
             return rng.random() < self.rate
 
-        states = [
-            SSD_STATE.pack(present=self.present >> i & 1, up=self.up >> i & 1, dead=self.dead >> i & 1,
-                           lba_shift=s.shift if (self.up | self.dead) >> i & 1 else 0)
-            for i, s in enumerate(self.ssds)
-        ]  # fmt: skip
-        d.ssd.value = sum(s << i * SSD_STATE.width for i, s in enumerate(states))
+        d.ssd.value = ssd_states(self.present, self.up, self.dead, [s.shift for s in self.ssds])
         ar = self.ar[0] if self.ar else (0, 1, 0)
         r_ready = yes()
         d.s_axi_read_req.value = READ_REQ.pack(

@@ -5,7 +5,7 @@
 // while packets of the same program are inside. Else the one that was used least recently, of those in which nothing is,
 // gets the program's words. So as many programs follow each other without a gap as there are slots for them.
 // A slot is a command's from here until s_done says so. A command whose operator is in no slot that its function may use goes
-// on without one.
+// on without one; one that looks at more bytes than its program takes (NEAR_LINES_MOST) goes on as one without a program.
 // Latency: a command with no program to be loaded 5 cycles, one more if it is a chain; else 3 more and a cycle a word. A
 // Read 1 cycle. Throughput: a command in so many cycles.
 module db_csd_near_rename
