@@ -41,6 +41,10 @@ module db_csd_near_select
   localparam int KEEP    = 5;                                    // cycles of db_csd_near_select_keep
   localparam int SQUEEZE = (ROW_LOG + 1) / 2;                    // ... of db_csd_near_select_squeeze
 
+  if ((DATA_W != 128 && DATA_W != 256 && DATA_W != 512) || DEPTH < 16 || DEPTH != 1 << $clog2(DEPTH)) begin : g_bad
+    $error("%m: DATA_W must be 128, 256 or 512 (is %0d), DEPTH a power of two, at least 16 (is %0d)", DATA_W, DEPTH);
+  end
+
   // ---- rows, their marks, what becomes of their tails
   typedef struct packed {
     logic [BYTES-1:0] ends, whole, pass, chosen;
