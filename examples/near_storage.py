@@ -161,8 +161,8 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
 class Stored(NamedTuple):
     what: str
     size: int
-    gb_per_s: float  # of the blocks that are read
-    on_link: float  # bytes of payload, both ways, for each byte of these
+    gb_per_s: float  # of what is read
+    on_link: float  # bytes of payload, both ways, for each byte that is read
 
 
 def moved(drive: Driver, what: str, size: int, send: Callable[[int], Command], writes: bool = False) -> Stored:
@@ -175,12 +175,12 @@ def moved(drive: Driver, what: str, size: int, send: Callable[[int], Command], w
         drive.ring()
         for command in drive.step():
             under_way.remove(command.check())
-            assert command.buffer is not None
             if writes and command.opcode == NvmOpc.READ:
                 at = BEHIND // drive.block_size + command.slba
                 under_way.add(drive.submit(1, NvmOpc.WRITE, at, blocks - 1, command.buffer))
                 continue
-            command.buffer.free()
+            if command.buffer is not None:
+                command.buffer.free()
             under_way |= {send(at) for at in islice(starts, 1)}
     after = drive.sim.counters()
     payload = sum(after[n] - before[n] for n in ("up.MWr.payload", "down.CplD.payload"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof of db_pcie_cmb_cq with db_pcie_root_rx, and of db_pcie_cmb_window: a row of card memory that a host writes, or that it
 // is answered with, is of the region of the function that it asks; a request of a controller is in card memory only if it is
-// in the window that its function has, and then with that function's place. Packets, functions, addresses, windows, resets,
+// in the window that its function has, or with TOP at the end of all addresses, and then with that function's place. Packets, functions, addresses, windows, resets,
 // stalls and room are free. 3 functions.
 `include "db_pcie_types.svh"
 module db_pcie_cmb_own_formal
@@ -76,6 +76,12 @@ module db_pcie_cmb_own_formal
   db_pcie_cmb_window #(.NUM_FN(NUM_FN), .REGION_LOG2(LOG2)) i_window (
     .clk, .rst, .set_valid, .set_place, .set, .clear, .base_invalid(), .s_valid, .s_place, .s_page, .m_valid, .m_hit,
     .m_place, .m_page);
+  logic top_valid, top_hit;
+  logic [PLACE_W-1:0] top_place;
+  logic [LOG2-13:0]   top_page;
+  db_pcie_cmb_window #(.NUM_FN(NUM_FN), .REGION_LOG2(LOG2), .TOP(1'b1)) i_top (
+    .clk, .rst, .set_valid, .set_place, .set, .clear, .base_invalid(), .s_valid, .s_place, .s_page, .m_valid(top_valid),
+    .m_hit(top_hit), .m_place(top_place), .m_page(top_page));
   logic         has_q;
   logic [63:12] base_q;
   logic [2:0]              was_has_q;
@@ -99,7 +105,21 @@ module db_pcie_cmb_own_formal
         assert (was_has_q[2] && was_page_q[2] - was_base_q[2] < 52'(2 ** (LOG2 - 12)));
         assert (52'(m_page) == was_page_q[2] - was_base_q[2]);
       end
+      assert (i_top.enabled_q == i_window.enabled_q);
+      for (int i = 0; i < NUM_FN; i++) if (i_window.enabled_q[i]) assert (i_top.bases_q[i] == i_window.bases_q[i]);
+      // with TOP: the same, and the end of all addresses
+      if (top_valid) begin
+        assert (top_valid == m_valid && top_place == was_place_q[2]);
+        if (&was_page_q[2][63:LOG2]) begin
+          assert (top_hit == (was_place_q[2] < PLACE_W'(NUM_FN)));
+          assert (top_page == was_page_q[2][LOG2-1:12]);
+        end else begin
+          assert (top_hit == m_hit);
+          if (m_hit) assert (top_page == m_page);
+        end
+      end
     end
+    if (started_q && !rst) cover (top_valid && top_hit && !m_hit && top_place == PLACE_W'(1));
     if (started_q && !rst) cover (wr_valid && wr_addr[LOG2] && m_valid && m_hit && m_place == PLACE_W'(1));
   end
 endmodule

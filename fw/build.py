@@ -33,6 +33,7 @@ RAM_BYTES = 65536
 MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer; as the tops have it
 PROGRAMS_RAM_BYTES = 4096, 8192  # more with near-storage commands: with one function, several; db_csd, db_vcsd
 EXTENTS_RAM_BYTES = 8192, 12288  # ... with extents: db_vcsd
+SLM_RAM_BYTES = 4096, 8192  # ... with namespaces of memory and programs
 STACK_BYTES = 2048  # at least; what it takes: `./doorbell build --only stack`
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
@@ -48,13 +49,19 @@ def run(command: list[str], env: dict[str, str]) -> None:
 
 
 def build(
-    out: Path, gen_c: Path, serial: int = 1, functions: int = 1, extents: bool = False, programs: bool = True
+    out: Path,
+    gen_c: Path,
+    serial: int = 1,
+    functions: int = 1,
+    extents: bool = False,
+    programs: bool = True,
+    slm: bool = False,
 ) -> None:
     """Compile, link, and write the image as one 32-bit word a line, and the ELF file that it is made of."""
     many = functions > 1
     ram = MANY_RAM_BYTES if many else RAM_BYTES
-    if many or extents:  # else the image is db_ssd's, too, which has no more
-        ram += programs * PROGRAMS_RAM_BYTES[many] + extents * EXTENTS_RAM_BYTES[many]
+    if many or extents or slm:  # else the image is db_ssd's, too, which has no more
+        ram += programs * PROGRAMS_RAM_BYTES[many] + extents * EXTENTS_RAM_BYTES[many] + slm * SLM_RAM_BYTES[many]
     places = {"RAM_BYTES": str(ram), "RINGS_BYTES": "5K" if many else "0", "STACK_BYTES": str(STACK_BYTES)}
     sources = [HERE / "start.S", *(f for layer in LAYERS for f in sorted((HERE / layer).glob("*.c")))]
     with tempfile.TemporaryDirectory() as folder:
@@ -76,6 +83,7 @@ def build(
                 f"-DFUNCTIONS={functions}",
                 f"-DEXTENTS={int(extents)}",
                 f"-DPROGRAMS={int(programs)}",
+                f"-DSLM={int(slm)}",
                 *include,
                 "-T",
                 str(script),
@@ -104,5 +112,6 @@ if __name__ == "__main__":
     parser.add_argument("--functions", type=int, default=1, help="memory for so many")
     parser.add_argument("--extents", action="store_true", help="namespaces are on SSDs: db_vcsd")
     parser.add_argument("--no-programs", action="store_true", help="without near-storage commands: db_ssd")
+    parser.add_argument("--slm", action="store_true", help="with namespaces of memory and programs: parameter SLM")
     args = parser.parse_args()
-    build(args.out, args.gen_c, args.serial, args.functions, args.extents, not args.no_programs)
+    build(args.out, args.gen_c, args.serial, args.functions, args.extents, not args.no_programs, args.slm)

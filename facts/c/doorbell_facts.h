@@ -70,6 +70,11 @@ enum {
     NEAR_CSV = 6,
 };
 
+// Type of programs that the admin command Program Load (85h) takes; vendor specific.
+enum {
+    PROGRAM_TYPE_NEAR = 0xc0,  // program of near-storage commands, as command D5h takes it
+};
+
 // What command D4h does: CDW10 bits 3:0.
 enum {
     SLOT_GET = 0,  // what is in the slots

@@ -64,7 +64,10 @@ enum {
     ADMIN_OPC_SECURITY_SEND = 0x81,
     ADMIN_OPC_SECURITY_RECV = 0x82,
     ADMIN_OPC_SANITIZE = 0x84,
+    ADMIN_OPC_PROGRAM_LOAD = 0x85,  // computational programs: Load Program
     ADMIN_OPC_GET_LBA_STATUS = 0x86,
+    ADMIN_OPC_PROGRAM_ACTIVATION = 0x88,  // ... Program Activation Management
+    ADMIN_OPC_MEMORY_RANGE_SET = 0x89,  // ... Memory Range Set Management
 };
 
 // I/O commands of the NVM command set.
@@ -82,6 +85,31 @@ enum {
     OPC_RESV_ACQUIRE = 0x11,
     OPC_RESV_RELEASE = 0x15,
     OPC_COPY = 0x19,
+};
+
+// I/O commands of the Subsystem Local Memory command set.
+enum {
+    SLM_OPC_FILL = 0x00,
+    SLM_OPC_COPY = 0x01,
+    SLM_OPC_READ = 0x02,
+    SLM_OPC_WRITE = 0x05,
+};
+
+// I/O commands of the Computational Programs command set.
+enum {
+    PROGRAMS_OPC_EXECUTE = 0x01,
+};
+
+// What Program Activation Management does: CDW10 bits 19:16.
+enum {
+    PROGRAM_SELECT_DEACTIVATE = 0,
+    PROGRAM_SELECT_ACTIVATE = 1,
+};
+
+// What Memory Range Set Management does: CDW10 bits 3:0.
+enum {
+    RANGE_SET_SELECT_CREATE = 0,
+    RANGE_SET_SELECT_DELETE = 1,
 };
 
 // Status Code Type.
@@ -176,6 +204,27 @@ enum {
     STATUS_INVALID_PI = 0x181,
     STATUS_READ_ONLY = 0x182,
     STATUS_SIZE_LIMIT = 0x183,
+    // ... of the Computational Programs command set
+    STATUS_NS_NOT_REACHABLE = 0x188,
+    STATUS_INSUFFICIENT_RESOURCES = 0x189,
+    STATUS_INSUFFICIENT_PROGRAM_RESOURCES = 0x18a,
+    STATUS_INVALID_MEMORY_NS = 0x18b,
+    STATUS_INVALID_RANGE_SET = 0x18c,
+    STATUS_INVALID_RANGE_SET_ID = 0x18d,
+    STATUS_INVALID_PROGRAM_DATA = 0x18e,
+    STATUS_INVALID_PROGRAM_INDEX = 0x18f,
+    STATUS_INVALID_PROGRAM_TYPE = 0x190,
+    STATUS_RANGES_EXCEEDED = 0x191,
+    STATUS_RANGE_SETS_EXCEEDED = 0x192,
+    STATUS_PROGRAMS_ACTIVATED_EXCEEDED = 0x193,
+    STATUS_PROGRAM_BYTES_EXCEEDED = 0x194,
+    STATUS_RANGE_SET_IN_USE = 0x195,
+    STATUS_NO_PROGRAM = 0x196,
+    STATUS_OVERLAPPING_MEMORY_RANGES = 0x197,
+    STATUS_PROGRAM_NOT_ACTIVATED = 0x198,
+    STATUS_PROGRAM_IN_USE = 0x199,
+    STATUS_PROGRAM_NOT_DOWNLOADABLE = 0x19a,
+    STATUS_PROGRAM_TOO_BIG = 0x19b,
     // media and data integrity
     STATUS_WRITE_FAULT = 0x280,
     STATUS_READ_ERROR = 0x281,
@@ -252,6 +301,9 @@ enum {
     LOG_MI_CMD_EFFECTS = 0x13,
     LOG_RESERVATION = 0x80,
     LOG_SANITIZE = 0x81,
+    LOG_PROGRAM_LIST = 0x82,
+    LOG_PROGRAM_TYPES = 0x83,  // downloadable ones
+    LOG_RANGE_SET_LIST = 0x84,
 };
 
 // Identify CDW10 bits 7:0.
@@ -281,6 +333,8 @@ enum {
     CSI_NVM = 0x00,
     CSI_KV = 0x01,
     CSI_ZNS = 0x02,
+    CSI_SLM = 0x03,  // subsystem local memory
+    CSI_PROGRAMS = 0x04,  // computational programs
 };
 
 // Namespace Identifier Type in a namespace identification descriptor.
@@ -396,6 +450,7 @@ enum {
 // CC fields
 #define CC_EN 1u
 #define CC_CSS_SHIFT 4u
+#define CC_CSS_ALL 6u  // all command sets, not NVM alone
 #define CC_MPS_SHIFT 7u
 #define CC_AMS_SHIFT 0xbu
 #define CC_SHN_SHIFT 0xeu

@@ -15,6 +15,9 @@
 #ifndef EXTENTS
 #define EXTENTS 0  // 1: namespaces are on SSDs, granule by granule (db_vcsd): build.py --extents
 #endif
+#ifndef SLM
+#define SLM 0  // 1: namespaces of memory and of programs, each function's own: build.py --slm
+#endif
 #define MAX_SECONDARY 16u
 #define FIRST_VF 4u  // PCIe number of the first VF, as db_pcie_fn_pkg has it
 

@@ -38,7 +38,7 @@ struct admin_command {
     uint32_t flags : 5;
     uint32_t opcode : 8;
 };
-#define COMMANDS (20u + 2u * EXTENTS)  // rows
+#define COMMANDS (20u + 2u * EXTENTS + 3u * SLM)  // rows
 
 // Flags. What NSIDs the dispatcher lets through; without a flag the command itself looks at it, or does not care.
 enum {

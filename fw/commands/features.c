@@ -306,7 +306,7 @@ static uint32_t check_scope(const struct request* r, const struct feature* f, bo
         return ns_check_active(r->drive, r->fn, nsid);
     }
     if (!set || nsid == 0 || nsid == NSID_ALL) return ST_SUCCESS;
-    return nsid > r->drive->hw.num_ns ? ST_INVALID_NS : ST_NOT_NS_SPECIFIC;
+    return nsid > last_nsid(r->drive) ? ST_INVALID_NS : ST_NOT_NS_SPECIFIC;
 }
 
 // ---------------------------------------------------------------- commands

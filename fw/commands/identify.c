@@ -2,7 +2,9 @@
 #include "commands/identify.h"
 
 #include "base/bytes.h"
+#include "commands/programs.h"
 #include "commands/virtualization.h"
+#include "hw/programs.h"
 
 static const uint8_t power_state[32] __attribute__((aligned(4))) = {0x19};  // 25 * 0.01 W
 #define RESCAP 0xffu  // reservations: all types, persistence, IEKEY as of 1.3
@@ -25,18 +27,23 @@ static void put_eui64(const struct drive* drive, uint8_t* at, uint32_t nsid) {
     at[7] = (uint8_t)nsid;
 }
 
+/// How many had been created when it was; 0: it was there from the first.
+static uint32_t generation_of(const struct drive* drive, uint32_t nsid) {
+    return SLM && nsid > drive->hw.num_ns ? 0 : drive->namespaces.of[nsid].generation;
+}
+
 /// A namespace that has been created is told from one that had its number before: both have the generation in bytes 4
 /// and 5. The EUI-64 has no room for it, so such a namespace has none.
 static void put_nguid(const struct drive* drive, uint8_t* at, uint32_t nsid) {
     for (uint32_t i = 0; i < 8; i++) at[i] = uuid[i];
-    put16(at + 4, drive->namespaces.of[nsid].generation);
+    put16(at + 4, generation_of(drive, nsid));
     put_eui64(drive, at + 8, nsid);
 }
 
 static void put_ns_uuid(const struct drive* drive, uint8_t* at, uint32_t nsid) {
     put_uuid(drive, at);
     at[0] = (uint8_t)nsid;
-    put16(at + 4, drive->namespaces.of[nsid].generation);
+    put16(at + 4, generation_of(drive, nsid));
 }
 
 /// What does not change.
@@ -67,8 +74,8 @@ static void describe(const struct drive* drive, uint8_t* c) {
     put16(c + 320, CFG_KEEP_ALIVE_100MS);
     c[512] = 0x66;
     c[513] = 0x44;
-    put32(c + 516, drive->hw.num_ns);  // NN
-    put32(c + 540, drive->hw.num_ns);  // MNAN
+    put32(c + 516, last_nsid(drive));  // NN
+    put32(c + 540, last_nsid(drive));  // MNAN
     if (drive->hw.sgl) put32(c + 536, SGLS);
     // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
     put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
@@ -102,7 +109,14 @@ void identify_init(struct drive* drive) {
 /// Which namespaces a CNS is of: those that are attached to the function, or all that exist.
 enum scope { NONE, ACTIVE, ALLOCATED };
 
+/// CSI_SLM, CSI_PROGRAMS: it is the function's own, which exists for nobody else. 0: it is none of these.
+static uint32_t set_of(const struct request* r, uint32_t nsid) { return SLM ? own_set(r->drive, r->fn, nsid) : 0; }
+
+/// What the host says.
+static uint32_t csi_of(const struct request* r) { return r->cmd.dw[11] >> 24; }
+
 static bool is_in(const struct request* r, enum scope scope, uint32_t nsid) {
+    if (SLM && nsid > r->drive->hw.num_ns) return set_of(r, nsid) != 0;
     return scope == ACTIVE ? ns_active(r->fn, nsid) : ns_exists(r->drive, nsid);
 }
 
@@ -115,6 +129,7 @@ static uint32_t send(struct request* r, uint32_t bytes) {
 static uint32_t controller_of_set(struct request* r, enum scope scope) {
     uint8_t* page = page_of(r);
     (void)scope;
+    if (SLM && csi_of(r)) return send(r, 0);
     memset(page, 0, 16);
     page[1] = CFG_WZSL;
     if (EXTENTS) page[3] = CFG_DMRL;
@@ -148,12 +163,15 @@ static uint32_t controller(struct request* r, enum scope scope) {
     return status;
 }
 
+/// It asks for namespaces of one command set.
+static bool of_set(const struct request* r);
+
 /// The NSIDs above that of the command.
 static uint32_t namespace_list(struct request* r, enum scope scope) {
     uint32_t n = 0;
     if (nsid_of(r) >= NSID_ALL - 1) return ST_INVALID_NS;
-    for (uint32_t i = 1; i <= r->drive->hw.num_ns; i++) {
-        if (i > nsid_of(r) && is_in(r, scope, i)) {
+    for (uint32_t i = 1; i <= last_nsid(r->drive); i++) {
+        if (i > nsid_of(r) && is_in(r, scope, i) && !(SLM && of_set(r) && csi_of(r) != set_of(r, i))) {
             put32(page_of(r) + n, i);
             n += 4;
         }
@@ -168,8 +186,10 @@ static uint32_t namespace(struct request* r, enum scope scope) {
     if (nsid == NSID_ALL) {
         if (scope == ALLOCATED) return ST_INVALID_FIELD;
         page[25] = 1;  // what all namespaces have in common: two formats
-    } else if (nsid == 0 || nsid > r->drive->hw.num_ns) {
+    } else if (nsid == 0 || nsid > last_nsid(r->drive)) {
         return ST_INVALID_NS;
+    } else if (SLM && set_of(r, nsid)) {
+        return ST_INVALID_IOCS;
     } else if (!is_in(r, scope, nsid)) {
         return send(r, 0);
     } else {
@@ -202,30 +222,38 @@ static uint32_t namespace_descriptors(struct request* r, enum scope scope) {
     uint8_t* at = page_of(r);
     if (!is_in(r, scope, nsid)) return ST_INVALID_NS;
     memset(at, 0, 64);
-    if (namespace_of(r, nsid)->generation == 0) {
+    if (!set_of(r, nsid) && generation_of(r->drive, nsid) == 0) {
         put_eui64(r->drive, descriptor(at, 1, 8), nsid);
         at += 12;
     }
     put_nguid(r->drive, descriptor(at, 2, 16), nsid);
     put_ns_uuid(r->drive, descriptor(at + 20, 3, 16), nsid);
-    descriptor(at + 40, 4, 1);  // command set 0: NVM
+    at = descriptor(at + 40, 4, 1);  // command set
+    if (SLM) *at = (uint8_t)set_of(r, nsid);
     return send(r, 60);
 }
 
 static bool may_exist(const struct request* r) {
-    return (nsid_of(r) != 0 && nsid_of(r) <= r->drive->hw.num_ns) || nsid_of(r) == NSID_ALL;
+    return (nsid_of(r) != 0 && nsid_of(r) <= last_nsid(r->drive)) || nsid_of(r) == NSID_ALL;
 }
 
-/// Of the NVM command set, which says nothing more without protection information.
+/// Of the NVM command set, which says nothing more without protection information, or of the function's own.
 static uint32_t namespace_of_set(struct request* r, enum scope scope) {
     (void)scope;
-    return may_exist(r) ? send(r, 0) : (uint32_t)ST_INVALID_NS;
+    if (!may_exist(r)) return ST_INVALID_NS;
+#if SLM
+    uint32_t nsid = nsid_of(r), csi = csi_of(r);
+    if (csi && nsid == NSID_ALL) return ST_INVALID_NS;
+    if (is_in(r, scope, nsid) && csi != set_of(r, nsid)) return ST_INVALID_IOCS;
+    if (set_of(r, nsid)) return send(r, own_identify(r, csi));
+#endif
+    return send(r, 0);
 }
 
 static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     if (!may_exist(r)) return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
-    if (FUNCTIONS > 1 && is_in(r, scope, nsid_of(r))) {
+    if (FUNCTIONS > 1 && is_in(r, scope, nsid_of(r)) && !set_of(r, nsid_of(r))) {
         page_of(r)[1] = namespace_of(r, nsid_of(r))->shared;
         page_of(r)[2] = RESCAP;
     }
@@ -233,11 +261,16 @@ static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     return send(r, 16);
 }
 
+static bool has(const struct request* r, const struct function* fn, uint32_t nsid) {
+    if (SLM && nsid > r->drive->hw.num_ns) return fn == r->fn;  // its own
+    return ns_active(fn, nsid);
+}
+
 /// Controllers from CNTID on, all or those that have a namespace.
 static uint32_t controller_list(struct request* r, uint32_t nsid) {
     uint32_t n = 0;
     for (uint32_t i = r->cmd.dw[10] >> 16; i < r->drive->hw.num_fn; i++) {
-        if (nsid == 0 || ns_active(&r->drive->functions[i], nsid)) put16(page_of(r) + 2 * ++n, i);
+        if (nsid == 0 || has(r, &r->drive->functions[i], nsid)) put16(page_of(r) + 2 * ++n, i);
     }
     put16(page_of(r), n);
     put16(page_of(r) + 2 * (n + 1), 0);
@@ -264,10 +297,10 @@ static uint32_t secondaries(struct request* r, enum scope scope) {
     return r->fn->hw.place ? (uint32_t)ST_INVALID_FIELD : send(r, secondary_list(r));
 }
 
-/// Command sets that can be enabled together: NVM.
+/// Command sets that can be enabled together: NVM, and where a function has them memory and programs.
 static uint32_t command_sets(struct request* r, enum scope scope) {
     (void)scope;
-    put64(page_of(r), 1);
+    put64(page_of(r), SLM && hw_memory_log2() ? 1u << CSI_NVM | 1u << CSI_SLM | 1u << CSI_PROGRAMS : 1u);
     return send(r, 8);
 }
 
@@ -275,7 +308,7 @@ static uint32_t command_sets(struct request* r, enum scope scope) {
 static const struct cns {
     uint32_t (*say)(struct request* r, enum scope scope);
     uint8_t scope;
-    bool of_set;  // CSI has to be 0, NVM; else it is not looked at
+    bool of_set;  // CSI has to be one that there is; else it is not looked at
 } table[CNS_IOCS_LIST + 1] = {
     [CNS_NS] = {namespace, ACTIVE, false},
     [CNS_CTRL] = {controller, NONE, false},
@@ -296,8 +329,15 @@ static const struct cns {
     [CNS_IOCS_LIST] = {command_sets, NONE, false},
 };
 
+static bool of_set(const struct request* r) { return table[r->cmd.dw[10] & 0xffu].of_set; }
+
+static bool is_set(const struct request* r) {
+    uint32_t csi = csi_of(r);
+    return csi == CSI_NVM || (SLM && (csi == CSI_SLM || csi == CSI_PROGRAMS) && own_namespaces(r->fn));
+}
+
 uint32_t identify(struct request* r) {
     uint32_t cns = r->cmd.dw[10] & 0xffu;
-    if (cns > CNS_IOCS_LIST || !table[cns].say || (table[cns].of_set && r->cmd.dw[11] >> 24)) return ST_INVALID_FIELD;
+    if (cns > CNS_IOCS_LIST || !table[cns].say || (table[cns].of_set && !is_set(r))) return ST_INVALID_FIELD;
     return table[cns].say(r, (enum scope)table[cns].scope);
 }

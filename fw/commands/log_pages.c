@@ -4,8 +4,10 @@
 #include "base/bytes.h"
 #include "commands/features.h"
 #include "commands/operators.h"
+#include "commands/programs.h"
 #include "commands/reservations.h"
 #include "hw/near.h"
+#include "hw/programs.h"
 
 // ---------------------------------------------------------------- the pages: each returns how many bytes it has set
 static uint32_t supported_page(struct request* r);
@@ -120,6 +122,8 @@ static const struct {
 #endif
 };
 
+static uint32_t csi_of(const struct request* r) { return r->cmd.dw[14] >> 24; }
+
 static uint32_t effects_page(struct request* r) {
     uint8_t* page = page_of(r);
     memset(page, 0, 2048);
@@ -128,6 +132,21 @@ static uint32_t effects_page(struct request* r) {
         if (FUNCTIONS > 1 && r->fn->hw.place && (c->flags & PF_ONLY)) continue;
         if (c->run && (r->drive->hw.key_slots || !(c->flags & OPERATORS_ONLY))) put32(page + 4 * c->opcode, c->effects);
     }
+#if SLM
+    if (!hw_memory_log2()) {
+        page[4 * ADMIN_OPC_PROGRAM_LOAD] = page[4 * ADMIN_OPC_PROGRAM_ACTIVATION] = 0;
+        page[4 * ADMIN_OPC_MEMORY_RANGE_SET] = 0;
+    }
+    if (csi_of(r) == CSI_SLM) {
+        page[1024 + 4 * SLM_OPC_READ] = EFFECTS_CSUPP;
+        page[1024 + 4 * SLM_OPC_WRITE] = EFFECTS_CSUPP | EFFECTS_LBCC;
+        return 2048;
+    }
+    if (csi_of(r) == CSI_PROGRAMS) {
+        page[1024 + 4 * PROGRAMS_OPC_EXECUTE] = EFFECTS_CSUPP | EFFECTS_LBCC;  // of the memory
+        return 2048;
+    }
+#endif
     for (uint32_t i = 0; i < sizeof io_effects / sizeof io_effects[0]; i++)
         put32(page + 1024 + 4 * io_effects[i].opcode, io_effects[i].effects);
     if (hw_near_operators()) {
@@ -150,6 +169,7 @@ enum {
     OF_OPERATORS = 1u << 0,  // only where there are operators in the data path
     OF_SEVERAL = 1u << 1,    // ... several functions
     OF_HEALTH = 1u << 2,     // ... media with a health
+    OF_PROGRAMS = 1u << 3,   // of a function's namespace of programs
 };
 #define NO_EVENT 15u
 
@@ -172,6 +192,11 @@ static const struct log_page {
     {LOG_RESERVATION, OF_SEVERAL, EVENT_RESERVATION, NOTICE_BYTES, notice_page},
 #endif
     {LOG_MEDIA, OF_HEALTH, NO_EVENT, MEDIA_PAGE_BYTES, media_page},
+#if SLM
+    {LOG_PROGRAM_LIST, OF_PROGRAMS, NO_EVENT, PROGRAM_LIST_BYTES, program_list_page},
+    {LOG_PROGRAM_TYPES, OF_PROGRAMS, NO_EVENT, PROGRAM_TYPES_BYTES, program_types_page},
+    {LOG_RANGE_SET_LIST, OF_PROGRAMS, NO_EVENT, RANGE_SET_LIST_BYTES, range_sets_page},
+#endif
     {LOG_CSD, OF_OPERATORS, NO_EVENT, OPERATORS_BYTES, operators_page},
     {LOG_CSD_RESULTS, OF_OPERATORS, NO_EVENT, RESULTS_BYTES, results_page},
 };
@@ -180,6 +205,7 @@ static const struct log_page {
 static bool is_there(const struct request* r, const struct log_page* p) {
     if (FUNCTIONS > 1 && (p->flags & OF_SEVERAL)) return r->drive->hw.num_fn > 1;
     if (p->flags & OF_HEALTH) return hw_media_health(MEDIA_HEALTH_STATE) & MEDIA_STATE_THERE;
+    if (SLM && (p->flags & OF_PROGRAMS)) return hw_memory_log2() != 0;
     return !(p->flags & OF_OPERATORS) || r->drive->hw.key_slots;
 }
 
@@ -197,6 +223,14 @@ static const struct log_page* find(const struct request* r) {
     return NULL;
 }
 
+/// The command set that the page is asked for: NVM, or one that the page has something to say of.
+static bool csi_fits(const struct request* r, const struct log_page* p) {
+    uint32_t csi = csi_of(r);
+    if (!SLM || csi == CSI_NVM || !own_namespaces(r->fn)) return csi == CSI_NVM;
+    return (csi == CSI_SLM && p->id == LOG_CMD_EFFECTS) ||
+           (csi == CSI_PROGRAMS && (p->id == LOG_CMD_EFFECTS || (p->flags & OF_PROGRAMS)));
+}
+
 // ---------------------------------------------------------------- the command
 uint32_t get_log_page(struct request* r) {
     const uint32_t* dw = r->cmd.dw;
@@ -205,10 +239,14 @@ uint32_t get_log_page(struct request* r) {
     uint64_t offset = (uint64_t)dw[13] << 32 | dw[12];
     if (!p) return ST_INVALID_LOG;
     if (numd >= PAGE_SIZE << CFG_MDTS >> 2) return ST_INVALID_FIELD;
-    // Offsets are in bytes; there is the NVM command set alone; no page is kept a namespace.
-    if ((offset & 3u) || offset > p->bytes || (dw[14] >> 23 & 1u) || dw[14] >> 24) return ST_INVALID_FIELD;
-    if (nsid != 0 && nsid != NSID_ALL)
-        return p->id == LOG_SMART && nsid <= r->drive->hw.num_ns ? ST_INVALID_FIELD : ST_INVALID_NS;
+    // Offsets are in bytes; no page is kept a namespace, but those of programs.
+    if ((offset & 3u) || offset > p->bytes || (dw[14] >> 23 & 1u) || !csi_fits(r, p)) return ST_INVALID_FIELD;
+    if (SLM && (p->flags & OF_PROGRAMS)) {
+        uint32_t found = ns_check(r->drive, nsid, own_set(r->drive, r->fn, nsid) == CSI_PROGRAMS);
+        if (found != ST_SUCCESS) return found;
+    } else if (nsid != 0 && nsid != NSID_ALL) {
+        return p->id == LOG_SMART && nsid <= last_nsid(r->drive) ? ST_INVALID_FIELD : ST_INVALID_NS;
+    }
     uint32_t total = (numd + 1) << 2, skip = (uint32_t)offset, have = p->build(r);
     have = have > skip ? have - skip : 0;
     if (have > total) have = total;

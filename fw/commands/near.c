@@ -6,7 +6,7 @@
 #include "hw/operators.h"
 #include "state/key_slots.h"
 
-enum { HEAD_BYTES = 16, BYTES_MOST = 1024, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
+enum { HEAD_BYTES = 16, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
 enum { FOLD = 1u << 0, WHERE = 1u << 1, LINES = 1u << 3 };  // flags of a Grep
 enum { BEGINS = 1u << 8, ENDS = 1u << 9 };  // of the piece in a cell: it is the first, the last of its string
 enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no byte, and zero as one
@@ -157,6 +157,12 @@ SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
     return head[0] == NEAR_HASH ? hash(head) : 0;
 }
 
+// CDW10; Program Load has more than the program's number in it.
+static uint32_t which_of(const struct request* r) {
+    bool standard = SLM && (r->cmd.dw[0] & 0xffu) == ADMIN_OPC_PROGRAM_LOAD;
+    return standard ? r->cmd.dw[10] & 0xffffu : r->cmd.dw[10];
+}
+
 // What is behind a Crypt is all that the near-storage operators have of it; the rest is the data path's.
 SMALL static uint32_t decrypt(const struct request* r, const uint32_t* head, uint32_t bytes) {
     uint32_t mode = head[1] & 0xffu, encrypts = head[1] >> 8 & 0xffu, number = head[1] >> 16;
@@ -166,28 +172,39 @@ SMALL static uint32_t decrypt(const struct request* r, const uint32_t* head, uin
         return 0;
     if (behind && !(first = plain(head + 4, bytes - HEAD_BYTES))) return 0;
     hw_operator_parameters(parameters);
-    hw_bind_program(r->fn->hw.place, r->cmd.dw[10], mode == NEAR_CTR ? OP_AES_CTR : OP_AES_XTS, slot);
+    hw_bind_program(r->fn->hw.place, which_of(r), mode == NEAR_CTR ? OP_AES_CTR : OP_AES_XTS, slot);
     return first;
 }
 
-// ---------------------------------------------------------------- the command
-/// CDW10: number. CDW11: bytes; 0: it is forgotten, as it is when what comes is no program.
-SMALL uint32_t load_program(struct request* r) {
-    uint32_t which = r->cmd.dw[10], bytes = r->cmd.dw[11], place = r->fn->hw.place, first = 0;
+// ---------------------------------------------------------------- the commands
+SMALL uint32_t load_program(struct request* r) { return near_load(r, ST_INVALID_FIELD); }
+
+SMALL uint32_t near_load(struct request* r, uint32_t no_program) {
+    uint32_t which = which_of(r), bytes = r->cmd.dw[11], place = r->fn->hw.place, first = 0;
     uint32_t* head = (uint32_t*)(void*)page_of(r);
     if (!hw_near_operators()) return ST_INVALID_OPCODE;
-    if (which >= hw_near_programs() || bytes > BYTES_MOST) return ST_INVALID_FIELD;
+    if (which >= hw_near_programs() || bytes > PROGRAM_BYTES) return ST_INVALID_FIELD;
+    if (SLM && program_active(r->fn, which)) return ST_PROGRAM_IN_USE;
     if (bytes) {
         uint32_t whole = (bytes + 3u) & ~3u;
         uint32_t status = data_receive(r->drive->buffers, &r->cmd, head, whole, whole);
         if (status != ST_SUCCESS) return status;
     }
+    if (SLM) program_loaded(r->fn, which, false);
     forget(place, which);
     if (!bytes) return ST_SUCCESS;
     bool crypts = bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_CRYPT;
     first = crypts ? decrypt(r, head, bytes) : plain(head, bytes);
     uint32_t operators = hw_near_operators() | 1u << NEAR_NONE;
-    if (!first || !(operators >> (first & 15u) & operators >> (first >> 4 & 15u) & 1u)) return ST_INVALID_FIELD;
+    if (!first || !(operators >> (first & 15u) & operators >> (first >> 4 & 15u) & 1u)) return no_program;
     hw_near_first(place, which, first);
+    if (SLM) program_loaded(r->fn, which, true);
     return ST_SUCCESS;
 }
+
+#if SLM
+void near_unload(struct function* fn, uint32_t which) {
+    program_loaded(fn, which, false);
+    forget(fn->hw.place, which);
+}
+#endif

@@ -10,6 +10,7 @@
 #include "commands/namespaces.h"
 #include "commands/near.h"
 #include "commands/operators.h"
+#include "commands/programs.h"
 #include "commands/queues.h"
 #include "commands/slots.h"
 #include "commands/ssd.h"
@@ -45,12 +46,21 @@
     ROW(SLOTS, PROGRAMS ? slots_command : NULL, CSUPP, PF_ONLY)                                             \
     ROW(LOAD_PROGRAM, load_program, CSUPP, 0)
 #if EXTENTS
-#define MORE_ROWS(ROW)                                                       \
+#define EXTENTS_ROWS(ROW)                                                    \
     ROW(VIRTUAL_DRIVE, virtual_drive, CSUPP | LBCC | NIC, CHANGES | PF_ONLY) \
     ROW(SSD, ssd_command, CSUPP, PF_ONLY)
 #else
-#define MORE_ROWS(ROW)
+#define EXTENTS_ROWS(ROW)
 #endif
+#if SLM
+#define SLM_ROWS(ROW)                                     \
+    ROW(PROGRAM_LOAD, program_load, CSUPP, 0)             \
+    ROW(PROGRAM_ACTIVATION, program_activation, CSUPP, 0) \
+    ROW(MEMORY_RANGE_SET, memory_range_sets, CSUPP, 0)
+#else
+#define SLM_ROWS(ROW)
+#endif
+#define MORE_ROWS(ROW) EXTENTS_ROWS(ROW) SLM_ROWS(ROW)
 
 #define ENTRY(opcode, run, effects, flags) {run, effects, flags, ADMIN_OPC_##opcode},
 const struct admin_command admin_commands[COMMANDS] = {ROWS(ENTRY) MORE_ROWS(ENTRY)};

@@ -24,6 +24,10 @@ void life_reset_state(struct drive* drive, struct function* fn) {
     features_reset(drive, fn);
     operators_reset(drive, fn);
     near_reset(fn);
+    if (SLM) {
+        own_show(drive, fn, false);
+        programs_reset(fn);
+    }
     events_reset(&fn->events);
     if (FUNCTIONS == 1) {  // where there are others it has let go of these before
         namespaces_open(drive);
@@ -46,7 +50,8 @@ void life_reset_state(struct drive* drive, struct function* fn) {
 
 static bool settings_valid(uint32_t cc, uint32_t aqa) {
     uint32_t css = cc_css(cc);
-    return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == 6) && (aqa & 0xfffu) && (aqa >> 16 & 0xfffu);
+    return cc_mps(cc) == 0 && cc_ams(cc) <= 1 && (css == 0 || css == CC_CSS_ALL) && (aqa & 0xfffu) &&
+           (aqa >> 16 & 0xfffu);
 }
 
 bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
@@ -57,6 +62,7 @@ bool life_enable(struct drive* drive, struct function* fn, uint32_t cc) {
         life_fail(drive, fn);
         return false;
     }
+    if (SLM) own_show(drive, fn, own_namespaces(fn));
     hw_create_cq(&fn->hw, 0, hw_acq(&fn->hw), aqa >> 16 & 0xfffu, 0, true);
     hw_create_sq(&fn->hw, 0, hw_asq(&fn->hw), aqa & 0xfffu, 0, 0);
     if (FUNCTIONS == 1 || fn->hw.place == 0) hw_control(CTL_RUN | (cc_ams(cc) ? (uint32_t)CTL_WRR : 0));

@@ -323,7 +323,12 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace* ns) {
     HW->NS_ATTACHED = ns->attached;
     HW->NS_BARRED = ns->barred | (ns->exclusive ? DB_SSD_FW__NS_BARRED__EXCLUSIVE_bm : 0);
 #endif
-    HW->NS_CTL = (nsid - 1) | (ns->attached ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
+#if SLM
+    uint32_t set = ns->set << DB_SSD_FW__NS_CTL__SET_bp;
+#else
+    uint32_t set = 0;
+#endif
+    HW->NS_CTL = (nsid - 1) | set | (ns->attached ? DB_SSD_FW__NS_CTL__VALID_bm : 0) |
                  (ns->lba4k ? DB_SSD_FW__NS_CTL__LBA4K_bm : 0) | (ns->read_only ? DB_SSD_FW__NS_CTL__READ_ONLY_bm : 0) |
                  ns->gate << DB_SSD_FW__NS_CTL__GATE_bp | DB_SSD_FW__NS_CTL__GO_bm;
 }

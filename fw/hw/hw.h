@@ -172,11 +172,15 @@ struct hw_namespace {
     bool lba4k, read_only;
     uint32_t gate;
     uint64_t base, blocks;  // bytes of the media; blocks of its size
+#if SLM
+    uint32_t set;  // 0 NVM; HW_SET_MEMORY, HW_SET_PROGRAMS: `base` is an address, `blocks` counts bytes
+#endif
 #if FUNCTIONS > 1
     uint32_t barred;  // functions at these places may not write, as another host has a reservation
     bool exclusive;   // ... nor read
 #endif
 };
+enum { HW_SET_MEMORY = 1, HW_SET_PROGRAMS = 2 };
 void hw_namespace(uint32_t nsid, const struct hw_namespace* ns);
 /// What the media does for the firmware, one thing at a time: begun while hw_media_idle, over when it is idle again. It may
 /// wait for a command of the write engine, so for seconds. A reset does not end it. A word is at the start of a line of

@@ -8,6 +8,7 @@
 
 #include "hw/hw.h"
 #include "hw/io_commands.h"
+#include "hw/programs.h"
 #include "state/extents.h"
 #include "state/namespaces.h"
 #include "state/operators.h"
@@ -71,6 +72,11 @@ struct drive {
     struct shares shares[FUNCTIONS > 1];
     struct reservations* reservations[FUNCTIONS > 1];
 };
+
+/// The highest NSID that there can be: functions' own namespaces come behind those of the media (state/programs.h).
+static inline uint32_t last_nsid(const struct drive* drive) {
+    return SLM && hw_memory_log2() ? drive->hw.num_ns + 2u * drive->hw.num_fn : drive->hw.num_ns;
+}
 
 /// Where there are several functions.
 static inline struct reservations* reservations_of(const struct drive* drive) { return *drive->reservations; }

@@ -10,6 +10,7 @@
 #include "state/error_log.h"
 #include "state/events.h"
 #include "state/namespaces.h"
+#include "state/programs.h"
 #include "state/queues.h"
 #include "state/reservations.h"
 #include "state/resources.h"
@@ -52,6 +53,7 @@ struct function {
     uint16_t error_recovery[MAX_NS + 1];  // feature 05h
 #endif
     struct reservation_view reservations[FUNCTIONS > 1];
+    struct programs programs[SLM];
 };
 
 static inline uint16_t* error_recovery(struct function* fn, uint32_t nsid) {

@@ -19,17 +19,18 @@ uint32_t ns_attached(const struct drive* drive, uint32_t nsid) {
     return n;
 }
 
-static uint32_t check(const struct drive* drive, uint32_t nsid, bool found) {
+uint32_t ns_check(const struct drive* drive, uint32_t nsid, bool found) {
     if (found) return ST_SUCCESS;
-    return nsid == 0 || (nsid > drive->hw.num_ns && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
+    return nsid == 0 || (nsid > last_nsid(drive) && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;
 }
 
 uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid) {
-    return check(drive, nsid, ns_exists(drive, nsid));
+    return ns_check(drive, nsid, ns_exists(drive, nsid));
 }
 
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid) {
-    return check(drive, nsid, ns_active(fn, nsid));
+    if (SLM && nsid > drive->hw.num_ns) return ns_check(drive, nsid, false);  // there may be a saved one of this number
+    return ns_check(drive, nsid, ns_active(fn, nsid));
 }
 
 bool ns_read_only(const struct drive* drive, uint32_t nsid) {

@@ -55,7 +55,9 @@ bool ns_exists(const struct drive* drive, uint32_t nsid);
 bool ns_active(const struct function* fn, uint32_t nsid);
 /// To so many.
 uint32_t ns_attached(const struct drive* drive, uint32_t nsid);
-/// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5).
+/// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5); or that has
+/// not `found` it otherwise.
+uint32_t ns_check(const struct drive* drive, uint32_t nsid, bool found);
 uint32_t ns_check_exists(const struct drive* drive, uint32_t nsid);
 uint32_t ns_check_active(const struct drive* drive, const struct function* fn, uint32_t nsid);
 /// Nobody may change its blocks.

@@ -41,6 +41,7 @@ module db_csd_core
   parameter int READ_BUF_BYTES = 16384,    ///< data of Reads that the media owes at a time: power of two, 8192..1048576
   parameter bit AHEAD        = 1'b0,       ///< the media is far away: it is told of reads ahead (db_ssd_ahead)
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands
+  parameter bit SLM          = 1'b0,       ///< ... and namespaces of memory and programs (docs/csd/programs.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
   /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, 6 Csv, f one
   /// that is exchanged, which takes CMB_LOG2; 1 to 7 slots
@@ -69,6 +70,10 @@ module db_csd_core
   input  logic        m_icap_ready,
   output logic [31:0] m_icap_data
 );
+  if (SLM && !(NEAR && SGL && CMB_LOG2 > 0)) begin : g_bad_slm
+    $error("%m: SLM takes NEAR, SGL and CMB_LOG2");
+  end
+
   // ---- the controller; rows on their way: [0] media to host, [1] host to media
   logic      [1:0]                 in_valid, in_ready, out_valid, out_ready;
   logic      [1:0][DATA_W-1:0]     in_data, out_data;
@@ -95,7 +100,7 @@ module db_csd_core
     .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC),
     .MEDIA_ADDR_W(MEDIA_ADDR_W), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2), .RAM_BYTES(RAM_BYTES),
     .FW_HEX(FW_HEX), .PEERS(PEERS), .BURST_BYTES(BURST_BYTES), .READ_BUF_BYTES(READ_BUF_BYTES),
-    .AHEAD(AHEAD), .NEAR(NEAR)
+    .AHEAD(AHEAD), .NEAR(NEAR), .SLM(SLM)
   ) i_core (
     .*, .m_cmb_read_req(cmb_read_req[0]), .m_cmb_read_rsp(cmb_read_rsp[0]), .m_tap_cmd(tap_cmd),
     .m_tap_begin(tap_begin), .m_tap_begin_slot(tap_begin_slot),

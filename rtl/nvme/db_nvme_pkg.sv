@@ -64,7 +64,10 @@ package db_nvme_pkg;
   localparam logic [7:0] ADMIN_OPC_SECURITY_SEND = 8'h81;
   localparam logic [7:0] ADMIN_OPC_SECURITY_RECV = 8'h82;
   localparam logic [7:0] ADMIN_OPC_SANITIZE = 8'h84;
+  localparam logic [7:0] ADMIN_OPC_PROGRAM_LOAD = 8'h85;  // computational programs: Load Program
   localparam logic [7:0] ADMIN_OPC_GET_LBA_STATUS = 8'h86;
+  localparam logic [7:0] ADMIN_OPC_PROGRAM_ACTIVATION = 8'h88;  // ... Program Activation Management
+  localparam logic [7:0] ADMIN_OPC_MEMORY_RANGE_SET = 8'h89;  // ... Memory Range Set Management
 
   // I/O commands of the NVM command set.
   localparam logic [7:0] OPC_FLUSH = 8'h00;
@@ -80,6 +83,15 @@ package db_nvme_pkg;
   localparam logic [7:0] OPC_RESV_ACQUIRE = 8'h11;
   localparam logic [7:0] OPC_RESV_RELEASE = 8'h15;
   localparam logic [7:0] OPC_COPY = 8'h19;
+
+  // I/O commands of the Subsystem Local Memory command set.
+  localparam logic [7:0] SLM_OPC_FILL = 8'h00;
+  localparam logic [7:0] SLM_OPC_COPY = 8'h01;
+  localparam logic [7:0] SLM_OPC_READ = 8'h02;
+  localparam logic [7:0] SLM_OPC_WRITE = 8'h05;
+
+  // I/O commands of the Computational Programs command set.
+  localparam logic [7:0] PROGRAMS_OPC_EXECUTE = 8'h01;
 
   // Status Code Type.
   localparam logic [2:0] SCT_GENERIC = 3'd0;
@@ -169,6 +181,26 @@ package db_nvme_pkg;
   localparam logic [7:0] SC_INVALID_PI = 8'h81;
   localparam logic [7:0] SC_READ_ONLY = 8'h82;
   localparam logic [7:0] SC_SIZE_LIMIT = 8'h83;
+  localparam logic [7:0] SC_NS_NOT_REACHABLE = 8'h88;
+  localparam logic [7:0] SC_INSUFFICIENT_RESOURCES = 8'h89;
+  localparam logic [7:0] SC_INSUFFICIENT_PROGRAM_RESOURCES = 8'h8a;
+  localparam logic [7:0] SC_INVALID_MEMORY_NS = 8'h8b;
+  localparam logic [7:0] SC_INVALID_RANGE_SET = 8'h8c;
+  localparam logic [7:0] SC_INVALID_RANGE_SET_ID = 8'h8d;
+  localparam logic [7:0] SC_INVALID_PROGRAM_DATA = 8'h8e;
+  localparam logic [7:0] SC_INVALID_PROGRAM_INDEX = 8'h8f;
+  localparam logic [7:0] SC_INVALID_PROGRAM_TYPE = 8'h90;
+  localparam logic [7:0] SC_RANGES_EXCEEDED = 8'h91;
+  localparam logic [7:0] SC_RANGE_SETS_EXCEEDED = 8'h92;
+  localparam logic [7:0] SC_PROGRAMS_ACTIVATED_EXCEEDED = 8'h93;
+  localparam logic [7:0] SC_PROGRAM_BYTES_EXCEEDED = 8'h94;
+  localparam logic [7:0] SC_RANGE_SET_IN_USE = 8'h95;
+  localparam logic [7:0] SC_NO_PROGRAM = 8'h96;
+  localparam logic [7:0] SC_OVERLAPPING_MEMORY_RANGES = 8'h97;
+  localparam logic [7:0] SC_PROGRAM_NOT_ACTIVATED = 8'h98;
+  localparam logic [7:0] SC_PROGRAM_IN_USE = 8'h99;
+  localparam logic [7:0] SC_PROGRAM_NOT_DOWNLOADABLE = 8'h9a;
+  localparam logic [7:0] SC_PROGRAM_TOO_BIG = 8'h9b;
   localparam logic [7:0] SC_WRITE_FAULT = 8'h80;
   localparam logic [7:0] SC_READ_ERROR = 8'h81;
   localparam logic [7:0] SC_GUARD_CHECK = 8'h82;
@@ -232,6 +264,9 @@ package db_nvme_pkg;
   localparam logic [7:0] LOG_MI_CMD_EFFECTS = 8'h13;
   localparam logic [7:0] LOG_RESERVATION = 8'h80;
   localparam logic [7:0] LOG_SANITIZE = 8'h81;
+  localparam logic [7:0] LOG_PROGRAM_LIST = 8'h82;
+  localparam logic [7:0] LOG_PROGRAM_TYPES = 8'h83;  // downloadable ones
+  localparam logic [7:0] LOG_RANGE_SET_LIST = 8'h84;
 
   // Identify CDW10 bits 7:0.
   localparam logic [7:0] CNS_NS = 8'h00;

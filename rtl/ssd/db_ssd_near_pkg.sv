@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the controller and the operators of near-storage commands say to each other (docs/csd/near-storage.md).
 package db_ssd_near_pkg;
-  import db_pcie_fn_pkg::*, db_ssd_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*;
 
   localparam int NEAR_BYTES_W = 21;       // of data, of a result: at most MDTS
 
@@ -33,6 +33,43 @@ package db_ssd_near_pkg;
     args = near_args_t'(c.ns_blocks[$bits(near_args_t)-1:0]);
     return args.number;
   endfunction
+
+  // What functions have of programs and their ranges, from the firmware: pulses (db_ssd_programs).
+  localparam int RANGE_SETS_LOG2 = 2;     // of a function
+  typedef struct packed {
+    logic                       range_valid;
+    logic [PLACE_W-1:0]         place;     // of the function, of either
+    logic [RANGE_SETS_LOG2-1:0] number;    // RSID - 1
+    logic                       result;    // where a program's result goes; else what it looks at
+    logic [29:0]                start;     // byte of the memory
+    logic [NEAR_BYTES_W-1:0]    bytes;     // 0: there is no such range
+    logic                       state_valid;
+    logic [PLACE_W-1:0]         state_place;
+    logic [2**NEAR_PROGRAMS_LOG2-1:0] there;   // which programs it has
+    logic [2**NEAR_PROGRAMS_LOG2-1:0] active;  // ... may be executed
+  } programs_set_t;
+
+  // A command of a memory, or of programs, which have no blocks.
+  typedef struct packed {
+    logic [63:0]             first;        // byte of the memory; of programs: number of the first block, for a Crypt
+    logic [64:0]             last;         // byte behind it; of programs: 0
+    logic [NEAR_BYTES_W-1:0] bytes;        // of data; of programs: whole blocks
+    near_args_t              args;         // of programs, without bytes of the result
+    logic                    bad;          // a field is wrong
+  } bytewise_t;
+
+  function automatic near_args_t with_result(input near_args_t args, input logic [NEAR_BYTES_W-1:0] bytes);
+    with_result        = args;
+    with_result.result = bytes;
+  endfunction
+
+  // What Execute Program comes to: where its data are, where its result goes.
+  typedef struct packed {
+    status_t                 status;       // 0: it may begin
+    logic [29:0]             from;
+    logic [29:0]             to;
+    logic [NEAR_BYTES_W-1:0] result;       // bytes
+  } executed_t;
 
   // A packet of the media's data will come on its way to the host, the next one in order.
   typedef struct packed {

@@ -40,6 +40,7 @@ package db_ssd_op_pkg;
     logic flush;          // the media makes durable what it holds
     logic computes;       // operators make a result of the media's data; the host gets that (docs/csd/near-storage.md)
     logic memory;         // ... of data that lie in memory instead (db_ssd_read_memory); an entry says so, no opcode
+    logic from_pointer;   // ... of those that its data pointer says, and it is media_addr, in memory, where they go
     logic stores;         // ... and when it has got it, it is written to blocks (db_ssd_near_store)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
@@ -77,6 +78,24 @@ package db_ssd_op_pkg;
                         return !reservations ? '0 : op_desc_t'{known: 1'b1, firmware: 1'b1, default: 1'b0};
       default:          return '0;
     endcase
+  endfunction
+
+  // I/O commands of a memory namespace (Subsystem Local Memory Command Set 1.0).
+  function automatic op_desc_t memory_desc(input logic [7:0] opcode);
+    unique case (opcode)
+      SLM_OPC_READ:  return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
+                              memory: 1'b1, default: 1'b0};
+      SLM_OPC_WRITE: return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
+                              memory: 1'b1, from_pointer: 1'b1, default: 1'b0};
+      default:       return '0;
+    endcase
+  endfunction
+
+  // ... of one of programs (Computational Programs Command Set 1.0).
+  function automatic op_desc_t programs_desc(input logic [7:0] opcode);
+    return opcode != PROGRAMS_OPC_EXECUTE ? '0 :
+           op_desc_t'{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1, computes: 1'b1,
+                      memory: 1'b1, default: 1'b0};
   endfunction
 
 endpackage

@@ -174,8 +174,10 @@ package db_ssd_pkg;
   } irq_t;
 
   // What a segment of host memory carries in the read engine: who it belongs to, and how its PRPs ended (last segment).
+  // memory: its data come from memory, so the status of its data pointer is elsewhere (db_ssd_read_finish).
   typedef struct packed {
     status_t           status;
+    logic              memory;
     logic [SLOT_W-1:0] slot;
   } segment_user_t;
 
@@ -258,6 +260,8 @@ package db_ssd_pkg;
   // A namespace as decode needs it. Its gate: commands pass, or end at once with Namespace Not Ready, with Format In
   // Progress, or with Namespace Not Ready and the advice to come again after the first retry delay time.
   typedef enum logic [1:0] {NS_OPEN, NS_CLOSED, NS_FORMATTING, NS_LATER} ns_gate_e;
+  // Its command set: of a memory, base is an address and blocks are bytes; of programs, base is that memory's.
+  typedef enum logic [1:0] {SET_NVM, SET_MEMORY, SET_PROGRAMS} ns_set_e;
   typedef struct packed {
     logic        valid;         // attached
     logic [MAX_FN-1:0] attached; // ... with several functions: to which
@@ -266,6 +270,7 @@ package db_ssd_pkg;
     ns_gate_e    gate;
     logic        read_only;     // write protected: commands that would change its blocks are refused
     logic        lba4k;         // block size: 0 = 512, 1 = 4096 bytes
+    ns_set_e     set;
     logic [63:0] base;          // on the media, bytes
     logic [63:0] blocks;        // size
   } namespace_t;

@@ -35,6 +35,7 @@ module db_vcsd
   parameter bit CRC32C       = 1'b1,       ///< has the reducer CRC-32C
   parameter int SHA_CORES    = 4,          ///< SHA-256 cores a direction, 0..16
   parameter bit NEAR         = 1'b0,       ///< has near-storage commands (docs/csd/near-storage.md)
+  parameter bit SLM          = 1'b0,       ///< ... and namespaces of memory and programs (docs/csd/programs.md)
   parameter int NEAR_CELLS   = 8,          ///< ... pieces of strings of a Grep, 1..32
   /// ... the operator of each slot, a hexadecimal digit each from the right: 1 Grep, 2 Aggregate, 3 Filter, 6 Csv, f one
   /// that is exchanged, which takes CMB_LOG2; 1 to 7 slots
@@ -43,7 +44,8 @@ module db_vcsd
   parameter int NEAR_HASHES  = 8,          ///< ... cores of SHA-256 of a Hash, 1..16
   parameter int HASH_BYTES   = 16384,      ///< ... buffer of each: a power of two, at least 16 rows
   /// the processor's memory, bytes: multiple of 4096, 32768..1048576
-  parameter int RAM_BYTES    = NUM_FN == 1 ? 77824 : NUM_CMDS > 128 ? 114688 : 110592,
+  parameter int RAM_BYTES    = (NUM_FN == 1 ? 77824 : NUM_CMDS > 128 ? 114688 : 110592) +
+                               (!SLM ? 0 : NUM_FN == 1 ? 4096 : 8192),
   parameter     FW_HEX       = "fw.hex",   ///< its firmware, $readmemh image
   parameter int NUM_SSD      = 2,          ///< SSDs: 1, 2, 4, 8
   /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other
@@ -118,7 +120,7 @@ module db_vcsd
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .NUM_VEC(NUM_VEC), .VF_VEC(VF_VEC), .MEDIA_ADDR_W(MEDIA_ADDR_W),
     .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .CMB_LOG2(CMB_LOG2),
-    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .NEAR_CELLS(NEAR_CELLS),
+    .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES), .NEAR(NEAR), .SLM(SLM), .NEAR_CELLS(NEAR_CELLS),
     .NEAR_SLOTS(NEAR_SLOTS), .NEAR_SHELL(NEAR_SHELL), .NEAR_HASHES(NEAR_HASHES), .HASH_BYTES(HASH_BYTES),
     .RAM_BYTES(RAM_BYTES), .FW_HEX(FW_HEX), .PEERS(1'b1), .BURST_BYTES(4096), .AHEAD(1'b1)
   ) i_core (

@@ -279,7 +279,7 @@ def test_the_hardware_has_the_memory_that_the_firmware_is_built_for() -> None:
     own = re.findall(r"^(\w*RAM_BYTES) = (\d+)(?:, (\d+))?", (FW / "build.py").read_text(), re.MULTILINE)
     size = {name: (int(first), int(second or 0)) for name, first, second in own}
     one, many = size["RAM_BYTES"][0], size["MANY_RAM_BYTES"][0]
-    more, extents = size["PROGRAMS_RAM_BYTES"], size["EXTENTS_RAM_BYTES"]
+    more, extents, slm = size["PROGRAMS_RAM_BYTES"], size["EXTENTS_RAM_BYTES"], size["SLM_RAM_BYTES"]
     for file, first, several in (
         ("ssd/db_ssd.sv", one, many),
         ("ssd/db_ssd_core.sv", one, many),
@@ -288,5 +288,7 @@ def test_the_hardware_has_the_memory_that_the_firmware_is_built_for() -> None:
         ("virt/db_vcsd.sv", one + more[0] + extents[0], many + more[1] + extents[1]),
     ):
         text = (ROOT / "rtl" / file).read_text()
-        assert f"NUM_FN == 1 ? {first} : NUM_CMDS > 128 ? {several + 4096} : {several},\n" in text, file
+        bytes_of = f"NUM_FN == 1 ? {first} : NUM_CMDS > 128 ? {several + 4096} : {several}"
+        own_memory = rf"\({re.escape(bytes_of)}\) \+\s*\(!SLM \? 0 : NUM_FN == 1 \? {slm[0]} : {slm[1]}\),\n"
+        assert f"= {bytes_of},\n" in text or re.search(own_memory, text), file
     assert f"{one // 1024} KiB of RAM for program and data, {many // 1024} KiB where" in (FW / "README.md").read_text()

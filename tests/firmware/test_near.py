@@ -144,20 +144,23 @@ void reset(uint32_t of)
 
 
 class Firmware:
-    def __init__(self, folder: Path, functions: int) -> None:
+    def __init__(self, folder: Path, functions: int, registers: str = REGISTERS, stand_in: str = STAND_IN,
+                 slm: bool = False) -> None:  # fmt: skip
         (folder / "hw").mkdir()
-        (folder / "hw" / "registers.h").write_text(REGISTERS)
-        (folder / "stand_in.c").write_text(STAND_IN)
+        (folder / "hw" / "registers.h").write_text(registers)
+        (folder / "stand_in.c").write_text(stand_in)
         own = (FW / "base" / "bytes.c").read_text()
         for name in ("memset", "memcpy"):  # the processor's own stay out of this process
             own = own.replace(f"{name}(void", f"fw_{name}(void")
         (folder / "bytes.c").write_text(own)
         parts = [f for layer in ("transfer", "state", "commands", "dispatch") for f in sorted((FW / layer).glob("*.c"))]
         only_vcsd = {"main.c", "extents.c", "ssd.c", "virtual_drive.c"}
-        sources = [*folder.glob("*.c"), FW / "hw" / "near.c", *(f for f in parts if f.name not in only_vcsd)]
+        hardware = [FW / "hw" / name for name in ("near.c", *(["programs.c"] if slm else []))]
+        sources = [*folder.glob("*.c"), *hardware, *(f for f in parts if f.name not in only_vcsd)]
         include = (arg for d in (folder, FW, FW / "base", build.regs() / "c", ROOT / "facts" / "c")
                    for arg in ("-I", str(d)))  # fmt: skip
-        compiler = ["cc", "-std=gnu11", "-O1", "-fPIC", "-w", f"-DFUNCTIONS={functions}", *include]
+        macros = [f"-DFUNCTIONS={functions}", f"-DSLM={int(slm)}"]
+        compiler = ["cc", "-std=gnu11", "-O1", "-fPIC", "-w", *macros, *include]
         objects = folder / "objects"
         objects.mkdir()
         subprocess.run([*compiler, "-r", "-o", str(objects / "all.o"), *map(str, sources)], check=True)

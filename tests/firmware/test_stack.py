@@ -137,11 +137,14 @@ def test_the_firmwares_stack_has_room(image: str) -> None:
 def test_the_stack_ends_where_the_memory_of_each_top_does(top: str, functions: int) -> None:
     """Or before: no top has less memory than its image was linked for."""
     text = next((paths.ROOT / "rtl").rglob(f"{top}.sv")).read_text()
-    told = re.search(r"RAM_BYTES\s*= NUM_FN == 1 \? (\d+) : NUM_CMDS > 128 \? \d+ : (\d+)", text)
-    assert told
-    program = load(build.linked(functions, build.has_ssds(top), top != "db_ssd"))
+    told = re.search(r"RAM_BYTES\s*= \(?NUM_FN == 1 \? (\d+) : NUM_CMDS > 128 \? \d+ : (\d+)", text)
+    more = re.search(r"\(!SLM \? 0 : NUM_FN == 1 \? (\d+) : (\d+)\)", text)
+    assert told and (more or top == "db_ssd")
     rings = 0 if functions == 1 else 5 * 1024
-    assert program.values["stack_top"] <= int(told[2 if functions > 1 else 1]) - rings
+    for slm in (False, True) if more else (False,):
+        program = load(build.linked(functions, build.has_ssds(top), top != "db_ssd", slm))
+        size = sum(int(m[2 if functions > 1 else 1]) for m in (told, more if slm else None) if m)
+        assert program.values["stack_top"] <= size - rings
 
 
 def test_what_the_readme_says_of_the_stack() -> None:

@@ -17,13 +17,16 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # 
 
 NUM_NS = 6
 PARAMS = {"NUM_NS": NUM_NS, "NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}
+MEMORY_LOG2 = 21
+SLM = {**PARAMS, "CMB_LOG2": MEMORY_LOG2, "SLM": 1}
+"""With card memory, and namespaces of memory and programs."""
 NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
 """What db_csd is tested with where no width matters: half the AES to build and to simulate. A soak has the same."""
 
 
-def csd(make_drive: MakeDrive, queues: int = 2, **options: Any) -> Driver:
+def csd(make_drive: MakeDrive, queues: int = 2, all_sets: bool = False, **options: Any) -> Driver:
     drive = make_drive(top="db_csd", **{"params": PARAMS, **NARROW, **options})
-    drive.start(queues=queues, entries=64)
+    drive.start(queues=queues, entries=64, all_sets=all_sets)
     return drive
 
 

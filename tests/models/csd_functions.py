@@ -27,12 +27,15 @@ SLOTS = 16
 SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
-def functions(make_drive: MakeDrive, num_fn: int = NUM_FN, more: dict[str, int] | None = None) -> list[Driver]:
+def functions(
+    make_drive: MakeDrive, num_fn: int = NUM_FN, more: dict[str, int] | None = None, all_sets: bool = False
+) -> list[Driver]:
     """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index
     NSID - 1; VFs 1 and 2 share the one behind them."""
     params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {}) | (more or {})
     media = (num_fn + 7) * SIZE
-    pf = csd(make_drive, queues=QUEUES, num_fn=num_fn, memory=MEMORY, params=params, media_size=media)
+    size = {"memory": MEMORY, "media_size": media}
+    pf = csd(make_drive, queues=QUEUES, all_sets=all_sets, num_fn=num_fn, params=params, **size)
     pf.sim.enable_vfs(num_fn - 1)
     namespaces.delete(pf)
     for fn in range(num_fn):
@@ -45,7 +48,7 @@ def functions(make_drive: MakeDrive, num_fn: int = NUM_FN, more: dict[str, int] 
         virtualization.assign(pf, fn, queues=QUEUES, interrupts=QUEUES + 1)
         virtualization.online(pf, fn)
         vf = Driver(pf.sim.function(fn), HostMemory(MEMORY, 0x12_4000_0000, seed=fn), seed=fn)
-        vf.start(queues=QUEUES, entries=64)
+        vf.start(queues=QUEUES, entries=64, all_sets=all_sets)
         vf.sgl = fn % 2 == 1
         drives.append(vf)
     return drives

@@ -102,7 +102,8 @@ def default_params(top: str, params: dict[str, int | str], file: Path | None = N
     check_params(top, params, file)
     result = {name: value for name, value in params.items() if value != default_of(top, name, file)}
     if "FW_HEX" in file.read_text() and "FW_HEX" not in result:
-        result["FW_HEX"] = str(firmware(int(result.get("NUM_FN", 1)), has_ssds(top), top != "db_ssd"))
+        functions, slm = int(result.get("NUM_FN", 1)), bool(result.get("SLM", 0))
+        result["FW_HEX"] = str(firmware(functions, has_ssds(top), top != "db_ssd", slm))
     return dict(sorted(result.items()))
 
 

@@ -30,7 +30,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
     ],  # fmt: skip
     "db_vcsd": [
         {"DATA_W": 256},
-        {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1, "NEAR": 1},
+        {"DATA_W": 512, "NUM_SSD": 4, "STRIPE": 1, "NEAR": 1, "SGL": 1, "CMB_LOG2": 16, "SLM": 1},
         {"DATA_W": 512, "CQ_CC_STRADDLE": 1},
         {"DATA_W": 128, "NUM_SSD": 1},
     ],
@@ -38,6 +38,7 @@ TOPS: dict[str, list[dict[str, int]]] = {
         {"DATA_W": 256},
         {"DATA_W": 256, "NUM_FN": 17, "NUM_QP": 168, "NUM_NS": 20, "NEAR": 1, "NEAR_CELLS": 32},
         {"DATA_W": 512, "NUM_NS": 4, "NEAR": 1},
+        {"DATA_W": 256, "NUM_NS": 1, "NEAR": 1, "SGL": 1, "CMB_LOG2": 12, "SLM": 1},
         {"DATA_W": 128, "SHA_CORES": 0, "CRC32C": 0},
     ],
     "db_axi_fifo": [

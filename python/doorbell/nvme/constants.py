@@ -70,7 +70,10 @@ class AdminOpc(IntEnum):
     SECURITY_SEND = 0x81
     SECURITY_RECV = 0x82
     SANITIZE = 0x84
+    PROGRAM_LOAD = 0x85  # computational programs: Load Program
     GET_LBA_STATUS = 0x86
+    PROGRAM_ACTIVATION = 0x88  # ... Program Activation Management
+    MEMORY_RANGE_SET = 0x89  # ... Memory Range Set Management
 
 
 class NvmOpc(IntEnum):
@@ -89,6 +92,35 @@ class NvmOpc(IntEnum):
     RESV_ACQUIRE = 0x11
     RESV_RELEASE = 0x15
     COPY = 0x19
+
+
+class SlmOpc(IntEnum):
+    """I/O commands of the Subsystem Local Memory command set."""
+
+    FILL = 0x00
+    COPY = 0x01
+    READ = 0x02
+    WRITE = 0x05
+
+
+class ProgramsOpc(IntEnum):
+    """I/O commands of the Computational Programs command set."""
+
+    EXECUTE = 0x01
+
+
+class ProgramSelect(IntEnum):
+    """What Program Activation Management does: CDW10 bits 19:16."""
+
+    DEACTIVATE = 0
+    ACTIVATE = 1
+
+
+class RangeSetSelect(IntEnum):
+    """What Memory Range Set Management does: CDW10 bits 3:0."""
+
+    CREATE = 0
+    DELETE = 1
 
 
 class Sct(IntEnum):
@@ -185,6 +217,27 @@ class Status(IntEnum):
     INVALID_PI = 0x181
     READ_ONLY = 0x182
     SIZE_LIMIT = 0x183
+    # ... of the Computational Programs command set
+    NS_NOT_REACHABLE = 0x188
+    INSUFFICIENT_RESOURCES = 0x189
+    INSUFFICIENT_PROGRAM_RESOURCES = 0x18A
+    INVALID_MEMORY_NS = 0x18B
+    INVALID_RANGE_SET = 0x18C
+    INVALID_RANGE_SET_ID = 0x18D
+    INVALID_PROGRAM_DATA = 0x18E
+    INVALID_PROGRAM_INDEX = 0x18F
+    INVALID_PROGRAM_TYPE = 0x190
+    RANGES_EXCEEDED = 0x191
+    RANGE_SETS_EXCEEDED = 0x192
+    PROGRAMS_ACTIVATED_EXCEEDED = 0x193
+    PROGRAM_BYTES_EXCEEDED = 0x194
+    RANGE_SET_IN_USE = 0x195
+    NO_PROGRAM = 0x196
+    OVERLAPPING_MEMORY_RANGES = 0x197
+    PROGRAM_NOT_ACTIVATED = 0x198
+    PROGRAM_IN_USE = 0x199
+    PROGRAM_NOT_DOWNLOADABLE = 0x19A
+    PROGRAM_TOO_BIG = 0x19B
     # media and data integrity
     WRITE_FAULT = 0x280
     READ_ERROR = 0x281
@@ -264,6 +317,9 @@ class LogPage(IntEnum):
     MI_CMD_EFFECTS = 0x13
     RESERVATION = 0x80
     SANITIZE = 0x81
+    PROGRAM_LIST = 0x82
+    PROGRAM_TYPES = 0x83  # downloadable ones
+    RANGE_SET_LIST = 0x84
 
 
 class Cns(IntEnum):
@@ -295,6 +351,8 @@ class Csi(IntEnum):
     NVM = 0x00
     KV = 0x01
     ZNS = 0x02
+    SLM = 0x03  # subsystem local memory
+    PROGRAMS = 0x04  # computational programs
 
 
 class Nidt(IntEnum):
@@ -424,6 +482,7 @@ NSSR_MAGIC = 0x4E564D65  # "NVMe": writing it to NSSR resets the subsystem
 # CC fields
 CC_EN = 1
 CC_CSS_SHIFT = 4
+CC_CSS_ALL = 6  # all command sets, not NVM alone
 CC_MPS_SHIFT = 7
 CC_AMS_SHIFT = 0xB
 CC_SHN_SHIFT = 0xE

@@ -26,6 +26,8 @@ from doorbell.nvme.constants import (
     CC_AMS_RR,
     CC_AMS_SHIFT,
     CC_AMS_WRRU,
+    CC_CSS_ALL,
+    CC_CSS_SHIFT,
     CC_EN,
     CC_IOCQES_SHIFT,
     CC_IOSQES_SHIFT,
@@ -78,8 +80,10 @@ class Driver(Queues):
         self.wait_csts(CSTS_RDY, 0, self.ready_timeout_us(), "waiting for CSTS.RDY = 0")
         return self._forget_queues()
 
-    def enable(self, *, admin_entries: int = 32, wrr: bool = False) -> None:
-        """Base 2.0, 3.5.1: admin queue, CC, wait for RDY. The controller must be disabled."""
+    def enable(self, *, admin_entries: int = 32, wrr: bool = False, all_sets: bool = False) -> None:
+        """Base 2.0, 3.5.1: admin queue, CC, wait for RDY. The controller must be disabled.
+
+        all_sets: all command sets that it has, not NVM alone."""
         self.cap = cap = Cap.decode(self.read64(Reg.CAP))
         if not cap.css & 1:
             raise ProtocolError("the controller has no NVM command set")
@@ -96,7 +100,8 @@ class Driver(Queues):
         self._add_cq(0, admin_entries, acq, 0, True)
         self._add_sq(0, admin_entries, asq, 0, 0)
         ams = CC_AMS_WRRU if wrr else CC_AMS_RR
-        cc = 6 << CC_IOSQES_SHIFT | 4 << CC_IOCQES_SHIFT | ams << CC_AMS_SHIFT
+        css = CC_CSS_ALL if all_sets else 0
+        cc = 6 << CC_IOSQES_SHIFT | 4 << CC_IOCQES_SHIFT | ams << CC_AMS_SHIFT | css << CC_CSS_SHIFT
         self.write32(Reg.CC, cc)
         self.write32(Reg.CC, cc | CC_EN)
         self.wait_csts(CSTS_RDY, CSTS_RDY, self.ready_timeout_us(), "waiting for CSTS.RDY = 1")
@@ -112,6 +117,7 @@ class Driver(Queues):
         vectors: int | None = None,
         prios: Sequence[int] | None = None,
         admin_entries: int = 32,
+        all_sets: bool = False,
     ) -> None:
         """Everything from reset to usable I/O queues 1..queues.
 
@@ -120,13 +126,14 @@ class Driver(Queues):
         wrr: weighted round robin with an urgent class, instead of round robin. prios: classes of the submission queues
         for it, dealt out in turn: 0 urgent, 1 high, 2 medium, 3 low; all are urgent unless given. The weights of the
         classes and the arbitration burst are the feature ARBITRATION, which starts anew with the controller.
+        all_sets: command sets that a drive has beside NVM, too (doorbell.compute.programs).
         """
         cqs = shared_cqs or queues
         vectors = vectors or cqs
         if self.read32(Reg.CC) & CC_EN:
             self.disable()
         self.setup_msix(vectors + 1)
-        self.enable(wrr=wrr, admin_entries=admin_entries)
+        self.enable(wrr=wrr, admin_entries=admin_entries, all_sets=all_sets)
         assert self.cap is not None
         if max(entries, cq_entries or 0) > self.cap.mqes + 1:
             raise ValueError(f"the controller's queues have {self.cap.mqes + 1} entries at most")

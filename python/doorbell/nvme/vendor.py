@@ -81,6 +81,12 @@ class NearOperator(IntEnum):
     CSV = 6
 
 
+class ProgramType(IntEnum):
+    """Type of programs that the admin command Program Load (85h) takes; vendor specific."""
+
+    NEAR = 0xC0  # program of near-storage commands, as command D5h takes it
+
+
 class SlotAction(IntEnum):
     """What command D4h does: CDW10 bits 3:0."""
 

@@ -84,7 +84,8 @@ def serving_device(path: str | Path, *, top: str = "db_ssd", image: Path | None 
     if serial != 1:
         if backend != "rtl":
             raise UserError("--serial needs --backend rtl: it is part of the firmware")
-        of_top["FW_HEX"] = str(firmware(vfs + 1, has_ssds(top), top != "db_ssd", serial))
+        slm = bool(of_top.get("SLM", 0))
+        of_top["FW_HEX"] = str(firmware(vfs + 1, has_ssds(top), top != "db_ssd", slm, serial))
     options |= {"data_w": data_w, "num_fn": vfs + 1}
     with contextlib.ExitStack() as stack:
         if card:

@@ -16,6 +16,7 @@ module db_pcie_cmb_rq
   parameter int NUM_FN      = 1,    ///< functions, 1..17
   parameter int DATA_W      = 256,  ///< bits of a beat: 128, 256 or 512
   parameter int REGION_LOG2 = 16,   ///< log2 of the bytes of a function's region, 12..30
+  parameter bit TOP         = 1'b0, ///< it lies at the end of all addresses, too (db_pcie_cmb_window)
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W)
 ) (
@@ -73,7 +74,7 @@ module db_pcie_cmb_rq
   db_fifo #(.WIDTH($bits(rq_t)), .DEPTH(DEPTH)) i_beats (
     .clk, .rst, .s_valid(s_rq_valid), .s_ready(s_rq_ready), .s_data(s_rq), .m_valid(valid), .m_ready(pop),
     .m_data(beat), .level());
-  db_pcie_cmb_window #(.NUM_FN(NUM_FN), .REGION_LOG2(REGION_LOG2)) i_window (
+  db_pcie_cmb_window #(.NUM_FN(NUM_FN), .REGION_LOG2(REGION_LOG2), .TOP(TOP)) i_window (
     .clk, .rst, .set_valid, .set_place, .set, .clear, .base_invalid, .s_valid(take && !in_mid_q),
     .s_place(desc_in.tag[7] ? '1 : fn_place(desc_in.requester_fn)), .s_page(desc_in.addr_dw[61:10]),
     .m_valid(found_in_valid), .m_hit(found_in.hit), .m_place(found_in.place), .m_page(found_in.page));

@@ -4,13 +4,15 @@
 //
 // What: a page number less the base, and is the rest small enough? A request never leaves its page of 4 KiB, and windows
 // are made of pages, so a request is in the window or not, as a whole. A base whose window would pass 2^64 is refused: the
-// function has no window (base_invalid). A window that is set holds for look-ups of later cycles.
+// function has no window (base_invalid). With TOP a function has another one, at the end of all addresses, where no host has
+// memory: for commands whose data are in its region (docs/csd/programs.md). A window that is set holds for look-ups of later cycles.
 // Latency: 3 cycles. Throughput: a look-up a cycle.
 module db_pcie_cmb_window
   import db_pcie_block_pkg::*, db_pcie_fn_pkg::*;
 #(
   parameter int NUM_FN      = 1,   ///< functions, 1..17
   parameter int REGION_LOG2 = 16,  ///< log2 of the bytes of a function's region, 12..30
+  parameter bit TOP         = 1'b0, ///< the last so many bytes below 2^64 are its region, too, whatever its host says
   localparam int PAGES_W    = REGION_LOG2 == 12 ? 1 : REGION_LOG2 - 12
 ) (
   input  logic               clk,
@@ -65,22 +67,27 @@ module db_pcie_cmb_window
 
   // ---- the window; the page's distance from it; is that inside?
   logic [2:0]              valid_q;
-  logic                    open1_q, open2_q;
+  logic                    open1_q, open2_q, known1_q, known2_q, top_q;
   logic [1:0][PLACE_W-1:0] place_q;
   logic [63:12]            base_q, page_q, far_q;
+  logic [PAGES_W-1:0]      page2_q;
   assign m_valid = valid_q[2];
   always_ff @(posedge clk) begin
     valid_q <= {valid_q[1:0], s_valid};
     base_q  <= bases_q[s_place[INDEX_W-1:0]];
-    open1_q <= 1'b0;
+    open1_q  <= 1'b0;
+    known1_q <= TOP && s_place < PLACE_W'(NUM_FN);
     for (int i = 0; i < NUM_FN; i++) if (s_place == PLACE_W'(i)) open1_q <= enabled_q[i];
     place_q <= {place_q[0], s_place};
     page_q  <= s_page;
-    open2_q <= open1_q;
-    far_q   <= page_q - base_q;
-    m_hit   <= open2_q && far_q[63:REGION_LOG2] == '0;
-    m_place <= place_q[1];
-    m_page  <= far_q[12+:PAGES_W] & PAGES_W'(2 ** (REGION_LOG2 - 12) - 1);
+    open2_q  <= open1_q;
+    known2_q <= known1_q;
+    top_q    <= page_q[63:REGION_LOG2] == '1;
+    far_q    <= page_q - base_q;
+    if (TOP) page2_q <= page_q[12+:PAGES_W];
+    m_hit    <= (open2_q && far_q[63:REGION_LOG2] == '0) || (TOP && known2_q && top_q);
+    m_place  <= place_q[1];
+    m_page   <= (TOP && top_q ? page2_q : far_q[12+:PAGES_W]) & PAGES_W'(2 ** (REGION_LOG2 - 12) - 1);
     if (rst) valid_q <= '0;
   end
 endmodule

@@ -27,6 +27,7 @@ module db_pcie_dma
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest (db_pcie_read_clock)
   parameter bit PEERS        = 1'b0, ///< there is s_peer
   parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory; 0: there is none
+  parameter bit CMB_TOP      = 1'b0, ///< ... which lies at the end of all addresses, too (db_pcie_cmb_window)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -249,7 +250,7 @@ module db_pcie_dma
   // What is for card memory goes there.
   logic posted;
   if (CMB_LOG2 != 0) begin : g_cmb
-    db_pcie_cmb_rq #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .REGION_LOG2(CMB_LOG2)) i_part (
+    db_pcie_cmb_rq #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .REGION_LOG2(CMB_LOG2), .TOP(CMB_TOP)) i_part (
       .clk, .rst(link_rst), .set_valid(cmb_set_valid), .set_place(cmb_set_place), .set(cmb_set), .clear(cmb_clear),
       .base_invalid(cmb_base_invalid), .idle(part_idle), .link_write(cmb_link_write), .s_rq_valid(mux_valid),
       .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid(link_valid), .m_rq_ready(link_ready), .m_rq(link),

@@ -20,6 +20,7 @@ module db_pcie_endpoint
   parameter int EPOCH_LOG2   = 17,   ///< how long tags rest whose completions may be late (db_pcie_read_clock)
   parameter bit PEERS        = 1'b0, ///< there is s_peer
   parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory, 12..30; 0: none
+  parameter bit CMB_TOP      = 1'b0, ///< ... which lies at the end of all addresses, too (db_pcie_cmb_window)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -137,7 +138,7 @@ module db_pcie_endpoint
   db_pcie_dma #(
     .NUM_FN(NUM_FN), .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .CLIENTS(CLIENTS), .OWNED(OWNED),
     .READ_USER_W(READ_USER_W),
-    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2), .PEERS(PEERS), .CMB_LOG2(CMB_LOG2)
+    .WRITE_USER_W(WRITE_USER_W), .EPOCH_LOG2(EPOCH_LOG2), .PEERS(PEERS), .CMB_LOG2(CMB_LOG2), .CMB_TOP(CMB_TOP)
   ) i_dma (
     .clk, .rst(ctrl_rst), .link_rst(rst), .time_us, .late_completion, .cfg_mps, .cfg_mrrs, .stop, .hold, .silent,
     .quiet, .idle,

@@ -17,7 +17,7 @@
 // Latency: about a thousand cycles a simple command; Identify some 5500. Throughput: one command at a time, 15 more wait
 // in the ring without holding up I/O.
 module db_ssd_admin
-  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+  import db_mem_pkg::*, db_pcie_block_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_admin_pkg::*;
 #(
   parameter int NUM_FN    = 1,         ///< functions, 1..17
   parameter int DATA_W    = 256,       ///< bits of a row of host memory that was read: 128, 256, 512
@@ -29,6 +29,7 @@ module db_ssd_admin
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter bit SGL      = 1'b0,  ///< I/O commands may have SGLs
   parameter int NUM_NS    = 1,         ///< namespaces, 1..64
+  parameter int MEMORY_LOG2 = 0,       ///< log2 of the bytes of a function's memory that is a namespace; 0: none
   parameter int RAM_BYTES = 65536      ///< multiple of 4096, 32768..1048576
 ) (
   input  logic                    clk,
@@ -85,6 +86,7 @@ module db_ssd_admin
   // settings
   output arb_cfg_t                arb_cfg,
   output fn_set_t                 fn_set,            ///< what functions may have
+  output programs_set_t           programs,          ///< pulses: what they have of programs and memory ranges
   output logic [MAX_FN-1:0] cache_off, ///< of which functions every write is as one with FUA
   output coalesce_cfg_t           coalesce_cfg,
   output logic                    int_vec_cfg_valid, ///< pulse
@@ -186,8 +188,8 @@ module db_ssd_admin
     .ram_rdata);
 
   assign has = '{num_qp: 8'(NUM_QP), num_vec: 12'(NUM_VEC), num_ns: 8'(NUM_NS), media_pages: media_pages,
-                 uncorrectable: UNCORRECTABLE, sgl: SGL, restarted: restarted, num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC),
-                 num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
+                 uncorrectable: UNCORRECTABLE, sgl: SGL, memory: 5'(MEMORY_LOG2), restarted: restarted,
+                 num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC), num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
     .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .s_wait(fw_reg_wait), .has, .dead,
@@ -201,7 +203,7 @@ module db_ssd_admin
     .ns_index(ns_entry.index),
     .err_pop(s_err_ready), .event_seen, .wake_on, .wake_us, .ring_base, .ring_rd, .io_base, .io_rd, .csts,
     .control,
-    .flr_done, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set,
+    .flr_done, .fn_queues_valid, .fn_queues, .admin_taken, .sq_select, .arb_cfg, .fn_set, .programs,
     .cache_off, .coalesce_cfg,
     .int_vec_cfg_valid, .int_vec_cfg);
 

@@ -87,6 +87,7 @@ package db_ssd_admin_pkg;
     logic [51:0] media_pages;
     logic        uncorrectable;  // Write Uncorrectable
     logic        sgl;            // I/O commands may have SGLs
+    logic [4:0]  memory;         // log2 of the bytes of a function's memory that is a namespace; 0: there is none
     logic        restarted;      // the processor was started again since power-on
     logic [4:0]  num_fn;         // functions
     logic [7:0]  vf_vec;         // vectors of a VF

@@ -6,7 +6,7 @@
 // Latency: read data in the cycle of the access, that of a VF's register when it has been looked up (s_wait); what is
 // written shows a cycle later.
 module db_ssd_admin_regs
-  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_admin_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_ssd_admin_pkg::*;
 #(
   parameter int NUM_FN = 1  ///< functions, 1..17
 ) (
@@ -72,6 +72,7 @@ module db_ssd_admin_regs
   output logic [QID_W-1:0] sq_select,
   output arb_cfg_t        arb_cfg,
   output fn_set_t         fn_set,            ///< what functions may have
+  output programs_set_t   programs,          ///< what they have of programs and memory ranges
   output logic [MAX_FN-1:0] cache_off, ///< of which functions every write is as one with FUA
   output logic [3:0]      media_health_word,
   output coalesce_cfg_t   coalesce_cfg,
@@ -210,6 +211,7 @@ module db_ssd_admin_regs
     in.CONFIG.restarted.next      = has.restarted;
     in.CONFIG.sgl.next            = has.sgl;
     in.CONFIG.num_ns.next         = has.num_ns;
+    in.MEMORY.log2_bytes.next     = has.memory;
     in.MEDIA_PAGES_LO.V.next      = has.media_pages[31:0];
     in.MEDIA_PAGES_HI.V.next      = {12'd0, has.media_pages[51:32]};
     in.SQ_PTR.wr_ptr.next         = ring_wr;
@@ -272,7 +274,9 @@ module db_ssd_admin_regs
                 barred: MANY ? out.NS_BARRED.places.value : '0,
                 exclusive: MANY && out.NS_BARRED.exclusive.value,
                 lba4k: out.NS_CTL.lba4k.value, gate: ns_gate_e'(out.NS_CTL.gate.value),
-                read_only: out.NS_CTL.read_only.value, base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
+                read_only: out.NS_CTL.read_only.value,
+                set: has.memory == '0 ? SET_NVM : ns_set_e'(out.NS_CTL.set.value),
+                base: {out.NS_BASE_HI.V.value, out.NS_BASE_LO.V.value},
                 blocks: {out.NS_BLOCKS_HI.V.value, out.NS_BLOCKS_LO.V.value}};
   assign ns_index = out.NS_CTL.index.value;
   assign err_pop  = out.ERR_STATUS.pop.value;
@@ -301,6 +305,12 @@ module db_ssd_admin_regs
   assign fn_set.limit       = !MANY ? '0 :
                               '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,
                                 rate: out.FN_LIMIT_RATE.rate.value, burst: out.FN_LIMIT_BURST.burst.value};
+  assign programs = has.memory == '0 ? '0 :
+    '{range_valid: out.RANGE_CTL.go.value, place: out.RANGE_CTL.place.value, number: out.RANGE_CTL.set.value,
+      result: out.RANGE_CTL.which.value, start: out.RANGE_START.V.value[29:0],
+      bytes: out.RANGE_BYTES.V.value[NEAR_BYTES_W-1:0], state_valid: out.PROGRAM_STATE.go.value,
+      state_place: out.PROGRAM_STATE.place.value, there: out.PROGRAM_STATE.there.value,
+      active: out.PROGRAM_STATE.active.value};
   assign cache_off         = out.CACHE.off.value & FUNCTIONS;
   assign media_health_word = out.MEDIA_HEALTH_WORD.word.value;
   assign coalesce_cfg      = '{threshold: out.COALESCE.threshold.value, time_100us: out.COALESCE.time_100us.value};

@@ -16,6 +16,7 @@ module db_ssd_data
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter bit NEAR     = 1'b0, ///< has near-storage commands
+  parameter bit SLM      = 1'b0, ///< ... and commands of memory and programs
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media
   parameter int READ_BUF_BYTES = 16384,  ///< data of Reads that the media owes at a time: power of two, 8192..1048576
   parameter bit AHEAD = 1'b0,    ///< the media is told ahead (db_ssd_ahead)
@@ -52,7 +53,15 @@ module db_ssd_data
   output logic                  s_read_list_ready,
   input  logic [DATA_W-1:0]     s_read_list_data,
   input  row_info_t             s_read_list_info,
-  /// near-storage commands: data that lie in memory, likewise
+  /// near-storage commands: PRP lists of data that lie in memory, and these data, likewise
+  output logic                  m_list_valid,
+  input  logic                  m_list_ready,
+  output segment_t              m_list,
+  output logic [SLOT_W-1:0]     m_list_slot,
+  input  logic                  s_near_list_valid,
+  output logic                  s_near_list_ready,
+  input  logic [DATA_W-1:0]     s_near_list_data,
+  input  row_info_t             s_near_list_info,
   output logic                  m_fetch_valid,
   input  logic                  m_fetch_ready,
   output segment_t              m_fetch,
@@ -156,7 +165,7 @@ module db_ssd_data
   logic              write_done_valid, write_done_ready, write_err;  // of the write engine
   slot_completion_t  write_done;
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW),
-                 .READ_WINDOW(READ_WINDOW), .SGL(SGL), .AHEAD(AHEAD)) i_order (
+                 .READ_WINDOW(READ_WINDOW), .SGL(SGL), .AHEAD(AHEAD), .NEAR(NEAR)) i_order (
     .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
     .m_cmd_valid(turn_valid), .m_cmd_ready(turn_ready), .m_cmd(turn), .m_piece(turn_piece), .m_tap_cmd(turn_tap),
@@ -196,13 +205,15 @@ module db_ssd_data
 
   db_ssd_read_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(READ_ROOM), .BURST_BYTES(BURST_BYTES),
-    .BUF_BYTES(READ_BUF_BYTES), .SGL(SGL), .BUDGET(NUM_FN > 1), .NEAR(NEAR)
+    .BUF_BYTES(READ_BUF_BYTES), .SGL(SGL), .BUDGET(NUM_FN > 1), .NEAR(NEAR), .SLM(SLM)
   ) i_read (
     .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),
     .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp), .m_req_slot(m_read_prp_slot),
     .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
-    .s_list_info(s_read_list_info), .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_slot, .s_fetch_valid,
+    .s_list_info(s_read_list_info), .m_list_valid, .m_list_ready, .m_list, .m_list_slot, .s_near_list_valid,
+    .s_near_list_ready, .s_near_list_data, .s_near_list_info, .m_fetch_valid, .m_fetch_ready, .m_fetch,
+    .m_fetch_slot, .s_fetch_valid,
     .s_fetch_ready, .s_fetch_data, .s_fetch_info,
     .m_axi_read_req(m_axi_read_req[0]), .m_axi_read_rsp(m_axi_read_rsp[0]),
     .m_seg_valid(m_read_seg_valid), .m_seg_ready(m_read_seg_ready), .m_seg(m_read_seg), .m_seg_user(m_read_seg_user),

@@ -18,8 +18,9 @@ module db_ssd_order
   parameter int WINDOW   = DATA_W / 4,
   parameter int READ_WINDOW = WINDOW,  ///< ... of the read engine: what its media works on at once, if that is more
   parameter bit SGL      = 1'b0, ///< takes SGLs
-  /// what moves user data, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
-  parameter bit AHEAD    = 1'b0
+  /// what moves user data of the media, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
+  parameter bit AHEAD    = 1'b0,
+  parameter bit NEAR     = 1'b0  ///< AHEAD: commands may have their data from memory, and such do not wait behind
 ) (
   input  logic                   clk,
   input  logic                   rst,
@@ -83,7 +84,7 @@ module db_ssd_order
     db_ram_sdp #(.WIDTH(COST_W), .DEPTH(NUM_CMDS)) i_costs (
       .clk, .we(valid != '0), .waddr(entry.slot[CMD_W-1:0]), .wdata(weighs.cost), .re(1'b1), .raddr(at), .rdata(cost));
     for (genvar e = 0; e < 2; e++) begin : g_engine
-      if (AHEAD && e == 0) begin : g_open
+      if (AHEAD && !NEAR && e == 0) begin : g_open
         assign open[e] = 1'b1;
       end else begin : g_window
         db_ssd_order_window #(.NUM_CMDS(NUM_CMDS), .WINDOW(e == 0 ? READ_WINDOW : WINDOW)) i_window (

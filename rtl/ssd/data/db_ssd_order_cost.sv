@@ -59,7 +59,7 @@ module db_ssd_order_cost
   end
 
   logic [1:0]        valid_q, valid2_q;
-  logic              computes_q, points, points_q, one_piece;
+  logic              computes_q, points, points_q, one_piece, far;  // far: of the media's, with AHEAD
   sgl_desc_t         desc;
   logic [COST_W:0]   count_q;   // descriptors
   logic [COST_W-1:0] own;
@@ -70,6 +70,7 @@ module db_ssd_order_cost
     stretches = s_cmd.bytes >> 9;
     if (s_cmd.desc.ranges) stretches = s_cmd.bytes[12:PIECE_W] != '0 ? 32'(8 * PIECE_RANGES) : s_cmd.bytes >> 1;
   end
+  assign far       = (s_cmd.desc.user_data && !s_cmd.desc.memory) || s_cmd.desc.flush || s_cmd.desc.zero;
   assign desc      = {s_cmd.prp2, s_cmd.prp1};
   assign points    = SGL && s_cmd.sgl && (s_cmd.desc.to_host || s_cmd.desc.from_host) && desc.kind[3:1] == 3'b001;
   assign one_piece = desc.kind == SGL_LAST_SEGMENT && desc.bytes[31:13] == '0 &&
@@ -77,8 +78,7 @@ module db_ssd_order_cost
   assign own       = computes_q && entry_q.cost[COST_W-1:3] == '0 ? COST_W'(8) : entry_q.cost;
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
-                       user_data: AHEAD ? s_cmd.desc.user_data || s_cmd.desc.flush || s_cmd.desc.zero
-                                        : s_cmd.desc.user_data && !s_cmd.desc.computes,
+                       user_data: AHEAD ? far : s_cmd.desc.user_data && !s_cmd.desc.computes,
                        cost: stretches[COST_W-1:0], step: '0};
     if (points && stretches < 32'(LIST)) entry_q.cost <= LIST;
     else if (stretches == '0)          entry_q.cost <= COST_W'(1);

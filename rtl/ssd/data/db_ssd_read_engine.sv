@@ -21,6 +21,7 @@ module db_ssd_read_engine
   parameter bit SGL       = 1'b0,   ///< takes SGLs
   parameter bit BUDGET    = 1'b0,   ///< their lists have a limit (db_nvme_sgl_walk)
   parameter bit NEAR      = 1'b0,   ///< has near-storage commands
+  parameter bit SLM       = 1'b0,   ///< ... and commands of memory and programs
   localparam type axi_read_req_t = `DB_AXI_READ_REQ_T(ADDR_W),
   localparam type axi_read_rsp_t = `DB_AXI_READ_RSP_T(DATA_W)
 ) (
@@ -41,7 +42,16 @@ module db_ssd_read_engine
   output logic              s_list_ready,
   input  logic [DATA_W-1:0] s_list_data,
   input  row_info_t         s_list_info,
-  /// data that lie in memory, from a db_pcie_read
+  /// ... of data that lie in memory, likewise
+  output logic              m_list_valid,
+  input  logic              m_list_ready,
+  output segment_t          m_list,
+  output logic [SLOT_W-1:0] m_list_slot,
+  input  logic              s_near_list_valid,
+  output logic              s_near_list_ready,
+  input  logic [DATA_W-1:0] s_near_list_data,
+  input  row_info_t         s_near_list_info,
+  /// these data, from a db_pcie_read
   output logic              m_fetch_valid,
   input  logic              m_fetch_ready,
   output segment_t          m_fetch,
@@ -83,7 +93,7 @@ module db_ssd_read_engine
     logic [SLOT_W-1:0] slot;
   } read_cmd_t;
   localparam int LEVEL_W = $clog2(ROOM) + 1;
-  logic               walk_valid, walk_ready, read_valid, read_ready, push, walk_room, read_room;
+  logic               walk_valid, walk_ready, read_valid, read_ready, push, walk_room, read_room, memory_room;
   logic [LEVEL_W-1:0] walk_level, read_level;
   logic [SLOT_W-1:0]  walk_slot;
   prp_t               walk;
@@ -91,7 +101,10 @@ module db_ssd_read_engine
   if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** $clog2(NUM_CMDS)) begin : g_bad_cmds
     $error("%m: NUM_CMDS must be a power of two, 2..256");
   end
-  assign s_cmd_ready = walk_room && read_room;
+  if (SLM && !(NEAR && SGL)) begin : g_bad_slm
+    $error("%m: SLM takes NEAR and SGL");
+  end
+  assign s_cmd_ready = walk_room && read_room && memory_room;
   assign push        = s_cmd_valid && s_cmd_ready;
   near_args_t  args;
   logic [31:0] host_bytes;
@@ -100,21 +113,33 @@ module db_ssd_read_engine
   assign m_packet_valid = push && s_cmd.desc.to_host;
   assign m_packet       = '{computes: s_cmd.desc.computes, memory: s_cmd.desc.memory, slot: s_cmd.slot,
                             place: fn_place(s_cmd.fn), args: args};
-  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_walk (
+  // Where its data go, and where those come from that lie in memory. One of both is its data pointer; the other is a
+  // stretch of memory.
+  prp_t to, from, pointer, stretch;
+  logic swap, walk_memory;
+  assign swap    = SLM && s_cmd.desc.from_pointer;
+  assign pointer = '{fn: s_cmd.fn, sgl: s_cmd.sgl, prp1: s_cmd.prp1, prp2: s_cmd.prp2,
+                     bytes: swap ? s_cmd.bytes : host_bytes};
+  assign stretch = '{fn: s_cmd.fn, sgl: 1'b1, prp1: s_cmd.media_addr, prp2: {32'd0, s_cmd.bytes}, bytes: s_cmd.bytes};
+  assign to      = swap ? stretch : pointer;
+  assign from    = swap ? pointer : stretch;
+  db_fifo #(.WIDTH($bits(prp_t) + SLOT_W + 1), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
-    .s_data({s_cmd.fn, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, host_bytes, s_cmd.slot}), .m_valid(walk_valid),
-    .m_ready(walk_ready), .m_data({walk, walk_slot}), .level(walk_level));
+    .s_data({to, s_cmd.slot, NEAR && s_cmd.desc.memory}), .m_valid(walk_valid),
+    .m_ready(walk_ready), .m_data({walk, walk_slot, walk_memory}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
     .clk, .rst, .s_valid(push && !(NEAR && s_cmd.desc.memory)), .s_ready(read_room),
     .s_data({s_cmd.media_addr[ADDR_W-1:0], s_cmd.bytes, !s_cmd.desc.to_host, s_cmd.lba4k, s_cmd.fua, s_cmd.slot}),
     .m_valid(read_valid), .m_ready(read_ready), .m_data(read), .level(read_level));
 
-  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(SGL), .TO_HOST(1'b1), .BUDGET(BUDGET)) i_prp (
+  logic req_memory;
+  db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W + 1), .SGL(SGL), .TO_HOST(1'b1), .BUDGET(BUDGET)) i_prp (
     .clk, .rst, .s_cmd_valid(walk_valid), .s_cmd_ready(walk_ready),
-    .s_cmd(walk), .s_cmd_user(walk_slot),
-    .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data,
-    .s_list_info,
-    .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_user.slot), .m_seg_status(m_seg_user.status));
+    .s_cmd(walk), .s_cmd_user({walk_memory, walk_slot}),
+    .m_req_valid, .m_req_ready, .m_req, .m_req_user({req_memory, m_req_slot}), .s_list_valid, .s_list_ready,
+    .s_list_data, .s_list_info,
+    .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user({m_seg_user.memory, m_seg_user.slot}),
+    .m_seg_status(m_seg_user.status));
 
   logic              media_valid, media_ready, media_verify, row_valid, row_ready, row_verify, memory_idle;
   logic [DATA_W-1:0] media_data;
@@ -129,11 +154,17 @@ module db_ssd_read_engine
     .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
     .m_row_valid(media_valid), .m_row_ready(media_ready), .m_row_data(media_data), .m_row_info(media_info),
     .m_row_user({media_verify, row_slot}));
+  logic              from_valid;
+  logic [SLOT_W-1:0] from_slot;
+  status_t           from_status;
   if (NEAR) begin : g_memory
     logic row_memory;
-    db_ssd_read_memory #(.DATA_W(DATA_W), .ROOM(ROOM)) i_memory (
-      .clk, .rst, .idle(memory_idle), .s_push(push), .s_memory(s_cmd.desc.memory), .s_fn(s_cmd.fn),
-      .s_addr(s_cmd.media_addr), .s_bytes(s_cmd.bytes), .s_slot(s_cmd.slot), .m_seg_valid(m_fetch_valid),
+    db_ssd_read_memory #(.DATA_W(DATA_W), .ROOM(ROOM), .SLM(SLM), .BUDGET(BUDGET)) i_memory (
+      .clk, .rst, .idle(memory_idle), .s_push(push), .s_room(memory_room), .s_memory(s_cmd.desc.memory), .s_from(from),
+      .s_slot(s_cmd.slot), .m_req_valid(m_list_valid), .m_req_ready(m_list_ready), .m_req(m_list),
+      .m_req_slot(m_list_slot), .s_list_valid(s_near_list_valid), .s_list_ready(s_near_list_ready),
+      .s_list_data(s_near_list_data), .s_list_info(s_near_list_info), .m_walked_valid(from_valid),
+      .m_walked_slot(from_slot), .m_walked(from_status), .m_seg_valid(m_fetch_valid),
       .m_seg_ready(m_fetch_ready), .m_seg(m_fetch), .m_seg_slot(m_fetch_slot), .s_memory_valid(s_fetch_valid),
       .s_memory_ready(s_fetch_ready), .s_memory_data(s_fetch_data), .s_memory_info(s_fetch_info),
       .s_media_valid(media_valid), .s_media_ready(media_ready), .s_media_data(media_data), .s_media_info(media_info),
@@ -144,8 +175,10 @@ module db_ssd_read_engine
     logic unused_ok;
     assign {row_valid, row_data, row_info, row_verify} = {media_valid, media_data, media_info, media_verify};
     assign {m_fetch_valid, m_fetch, m_fetch_slot, s_fetch_ready} = '0;
-    assign {media_ready, memory_idle} = {row_ready, 1'b1};
-    assign unused_ok = &{1'b0, m_fetch_ready, s_fetch_valid, s_fetch_data, s_fetch_info};
+    assign {m_list_valid, m_list, m_list_slot, s_near_list_ready, from_valid, from_slot, from_status} = '0;
+    assign {media_ready, memory_idle, memory_room} = {row_ready, 2'b11};
+    assign unused_ok = &{1'b0, m_fetch_ready, s_fetch_valid, s_fetch_data, s_fetch_info, m_list_ready,
+                         s_near_list_valid, s_near_list_data, s_near_list_info, from};
   end
 
   // ---- rows of Read go out, rows of Verify end
@@ -156,13 +189,16 @@ module db_ssd_read_engine
     .s_row_verify(row_verify), .s_row_slot(row_slot), .m_row_valid, .m_row_ready, .m_row_data, .m_row_info,
     .m_completion_valid(verify_valid), .m_completion_ready(verify_ready), .m_completion(verify));
 
-  db_ssd_read_finish i_finish (
-    .clk, .rst, .s_done_valid, .s_done_ready, .s_done_user, .s_done_err,
+  db_ssd_read_finish #(.NUM_CMDS(NUM_CMDS), .SLM(SLM)) i_finish (
+    .clk, .rst, .s_from_valid(from_valid), .s_from_slot(from_slot), .s_from_status(from_status), .s_done_valid,
+    .s_done_ready, .s_done_user, .s_done_err,
     .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify),
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
   assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid &&
                 !m_completion_valid && !verify_valid &&
                 !m_req_valid && memory_idle;
+  logic unused_req;
+  assign unused_req = &{1'b0, req_memory};
 
 endmodule

@@ -12,7 +12,7 @@
 //   aborted before it was fetched                                  Command Abort Requested
 //   fused operation; SGL where there are none, or PSDT 3           Invalid Field
 //   opcode                                                         Invalid Opcode
-//   NSID 0 or above NUM_NS                                         Invalid Namespace or Format
+//   NSID 0 or above NUM_ALL                                        Invalid Namespace or Format
 //   NSID inactive, or FFFFFFFFh for anything but Flush             Invalid Field
 //   gate of the namespace closed                                   Namespace Not Ready, Format In Progress (no DNR)
 //   a host that may not, by a reservation (Base 2.0, 8.19)         Reservation Conflict
@@ -22,19 +22,22 @@
 //   ... that stores: where it does, beyond the namespace           LBA Out of Range
 //   user data of a locked namespace                                Access Denied
 //   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
+//   Execute Program: no such program, not active, no such ranges   what db_ssd_programs says
 //
 // Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
 // behind a Write, nor an admin command behind either.
 // Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
-// m_admin, m_head and m_fetch_err. Throughput: an entry every 2 cycles.
+// m_admin, m_head and m_fetch_err; of Execute Program 1 more. Throughput: an entry every 2 cycles, of these in 3.
 module db_ssd_decode
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
-  parameter int NUM_NS        = 1,    ///< namespaces, 1..64: NSIDs are 1..NUM_NS
+  parameter int NUM_NS        = 1,    ///< namespaces of blocks, 1..64: NSIDs are 1..NUM_NS
   parameter bit UNCORRECTABLE = 1'b0, ///< has Write Uncorrectable
   parameter bit SGL           = 1'b0, ///< takes SGLs
-  parameter bit NEAR          = 1'b0  ///< has near-storage commands
+  parameter bit NEAR          = 1'b0, ///< has near-storage commands
+  parameter bit SLM           = 1'b0, ///< ... and a namespace of memory and one of programs for each function
+  localparam int NUM_ALL      = SLM ? NUM_NS + 2 * NUM_FN : NUM_NS
 ) (
   input  logic                    clk,
   input  logic                    rst,
@@ -82,6 +85,7 @@ module db_ssd_decode
   input  logic                    s_ns_valid,
   input  ns_entry_t               s_ns,
   input  logic                    ns_rst,        ///< no namespace is there
+  input  programs_set_t           s_programs,    ///< SLM: pulses: programs and memory ranges
   input  logic [NUM_NS-1:0]       ns_locked      ///< commands that move user data are refused; may change at any time
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
@@ -106,8 +110,8 @@ module db_ssd_decode
 
   // ---- intake: admin and failed entries leave here
   sqe_t sqe;
-  logic take, drop, is_admin, s1_valid_q;
-  op_desc_t op;
+  logic take, drop, is_admin, s1_valid_q, late_q;  // late: there for the second cycle
+  op_desc_t op;                                  // of the NVM command set
   logic     held;  // m_admin has an I/O entry that is still checked
   logic     go, failed;
 
@@ -167,6 +171,8 @@ module db_ssd_decode
     logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
     logic [63:0]      from;      // in memory
+    ns_set_e          set;
+    logic [NEAR_BYTES_W-1:0] bytes;  // of a command that has no blocks
     logic [63:0]      store_slba;
     logic [1:0][64:0] store_end; // behind what is stored, with blocks of [0] 512, [1] 4096 bytes
     logic             ns_in_range;  // 1..NUM_NS
@@ -184,10 +190,23 @@ module db_ssd_decode
   s1_t  s1_d, s1_q;
   logic [PLACE_W-1:0] place;
   assign place = NUM_FN == 1 ? '0 : fn_place(s_sqe.fn);
-  localparam int NS_W = NUM_NS > 1 ? $clog2(NUM_NS + 1) : 1;
+  localparam int NS_W = NUM_ALL > 1 ? $clog2(NUM_ALL + 1) : 1;
   namespace_t ns;
   logic [MAX_FN-1:0] bars;
-  db_ssd_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS)) i_namespaces (
+  bytewise_t  bytewise;         // SLM: of a command that has no blocks
+  executed_t  executed;         // ... of Execute Program, in the second cycle of s1_q
+  status_t    not_executed;
+  if (SLM) begin : g_programs
+    db_ssd_programs #(.NUM_FN(NUM_FN), .MOST_LOG2(MDTS_LOG2)) i_programs (
+      .clk, .rst(ns_rst), .s_set(s_programs), .look(!s1_valid_q), .s_place(place), .s_sqe(sqe),
+      .s_programs(ns.set == SET_PROGRAMS), .m_bytewise(bytewise), .m_executed(executed));
+    assign not_executed = s1_q.set == SET_PROGRAMS ? executed.status : '0;
+  end else begin : g_no_programs
+    logic unused_programs;
+    assign {bytewise, executed, not_executed} = '0;
+    assign unused_programs = &{1'b0, s_programs, bytewise, executed, not_executed};
+  end
+  db_ssd_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_ALL)) i_namespaces (
     .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns, .bars);
   logic [2**PLACE_W-1:0] bars_all;
   assign bars_all = 32'(bars);
@@ -203,6 +222,12 @@ module db_ssd_decode
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
     s1_d.op        = op;
+    if (NUM_ALL == 1 ? sqe.nsid == 32'd1 : sqe.nsid != '0 && sqe.nsid <= 32'(NUM_ALL)) begin
+      s1_d.ns_in_range = 1'b1;
+      s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
+      if (SLM && s1_d.ns_active) s1_d.set = ns.set;
+    end
+    if (SLM && s1_d.set != SET_NVM) s1_d.op = s1_d.set == SET_MEMORY ? memory_desc(sqe.opc) : programs_desc(sqe.opc);
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
@@ -211,7 +236,7 @@ module db_ssd_decode
     s1_d.bad_list  = NUM_FN > 1 && s1_d.sgl && s1_d.op.ranges && sqe.cdw11[2] && sqe.prp2[63:61] == 3'b001 &&
                      sqe.cdw10[7:0] >= 8'(PIECE_RANGES);
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
-    if (NEAR && s1_d.op.computes) begin
+    if (NEAR && s1_d.op.computes && s1_d.set == SET_NVM) begin
       s1_d.op.memory      = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
       s1_d.op.counts_read = !s1_d.op.memory;
       s1_d.from           = sqe.mptr;
@@ -232,16 +257,24 @@ module db_ssd_decode
                      (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
-    if (NUM_NS == 1 ? sqe.nsid == 32'd1 : sqe.nsid != '0 && sqe.nsid <= 32'(NUM_NS)) begin
-      s1_d.ns_in_range = 1'b1;
-      s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
+    if (s1_d.ns_in_range) begin
       s1_d.gate        = ns.gate;
       s1_d.lba4k       = ns.lba4k;
       for (int n = 0; n < NUM_NS; n++)
-        if (NUM_NS == 1 || sqe.nsid[NS_W-1:0] == NS_W'(n + 1)) s1_d.locked |= ns_locked[n];
+        if (NUM_ALL == 1 || sqe.nsid[NS_W-1:0] == NS_W'(n + 1)) s1_d.locked |= ns_locked[n];
       s1_d.read_only   = ns.read_only;
       s1_d.base        = ns.base;
       s1_d.blocks      = ns.blocks;
+    end
+    if (SLM && s1_d.set != SET_NVM) begin
+      s1_d.nlb       = '0;
+      s1_d.sgl       = s1_d.sgl || s1_d.set == SET_PROGRAMS;
+      s1_d.slba      = bytewise.first;
+      s1_d.lba_end   = bytewise.last;
+      s1_d.bytes     = bytewise.bytes;
+      s1_d.from      = ns.base | bytewise.first;
+      s1_d.near_args = bytewise.args;
+      s1_d.near_bad  = {2{bytewise.bad}};
     end
     // Each command but those of reservations reads, or writes: Flush is one of these.
     if (NUM_FN > 1 && !s1_d.op.firmware)
@@ -287,8 +320,15 @@ module db_ssd_decode
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
     m_store        = '{base: s1_q.base, slba: s1_q.store_slba};
-    if (s1_q.op.has_lba)     m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
+    if (SLM && s1_q.set != SET_NVM)  m_cmd.bytes = 32'(s1_q.bytes);
+    else if (s1_q.op.has_lba)        m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
     else if (s1_q.op.ranges) m_cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
+    if (SLM && s1_q.set == SET_PROGRAMS) begin
+      m_cmd.ns_blocks  = 64'(with_result(s1_q.near_args, executed.result));
+      m_cmd.media_addr = s1_q.base | 64'(executed.from);
+      m_cmd.prp1       = s1_q.base | 64'(executed.to);
+      m_cmd.prp2       = 64'(executed.result);
+    end
   end
 
   always_comb begin
@@ -307,12 +347,14 @@ module db_ssd_decode
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
     else if (s1_q.bad_list)                                         verdict = BAD_COUNT;
+    else if (SLM && not_executed != '0)                             verdict = not_executed;
     else                                                            verdict = OK;
-    failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size;
+    failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size || (SLM && not_executed != '0);
   end
 
   // The slot does not wait for the verdict.
-  assign s_slot_ready  = s1_valid_q && !end_valid_q && m_read_ready && m_write_ready && !hold;
+  assign s_slot_ready  = s1_valid_q && (!SLM || s1_q.set != SET_PROGRAMS || late_q) && !end_valid_q && m_read_ready &&
+                         m_write_ready && !hold;
   assign go            = s_slot_ready && s_slot_valid;
   assign m_read_valid  = go && !failed && s1_q.op.read_engine;
   assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.op.firmware &&
@@ -321,6 +363,7 @@ module db_ssd_decode
   always_ff @(posedge clk) begin
     if (!s1_valid_q) s1_q <= s1_d;
     s1_valid_q <= s1_valid_q ? !go : take && !is_admin && !drop;
+    late_q     <= s1_valid_q && !go;
 
     m_ctx_valid <= go;
     m_ctx_slot  <= s_slot;

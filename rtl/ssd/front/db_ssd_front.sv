@@ -8,6 +8,7 @@
 //   db_ssd_sq          submission queues: doorbells, arbitration, requests for entries
 //   db_ssd_fetch       what was read, cut into entries
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
+//   db_ssd_programs    part of db_ssd_decode: programs and memory ranges
 //   db_ssd_near_store  near-storage commands that store: when they come again, Writes
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
@@ -30,6 +31,7 @@ module db_ssd_front
   parameter bit UNCORRECTABLE = 1'b0,  ///< has Write Uncorrectable
   parameter bit SGL      = 1'b0, ///< takes SGLs
   parameter bit NEAR     = 1'b0, ///< has near-storage commands
+  parameter bit SLM      = 1'b0, ///< ... and namespaces of memory and programs
   parameter int ASKERS   = 6,    ///< ports of s_slot
   parameter int CMB_LOG2 = 0     ///< log2 of the bytes of a function's Controller Memory Buffer; 0: there is none
 ) (
@@ -131,6 +133,7 @@ module db_ssd_front
   /// Pulse: an entry of decode's table of namespaces.
   input  logic                    s_ns_valid,
   input  ns_entry_t               s_ns,
+  input  programs_set_t           s_programs,     ///< pulses: programs and memory ranges
   input  logic [NUM_NS-1:0]       ns_locked,
   /// Commands, to the firmware and the engines.
   output logic                    m_admin_valid,
@@ -237,7 +240,8 @@ module db_ssd_front
   db_tag_pool #(.N(NUM_CMDS)) i_slots (
     .clk, .rst(ctrl_rst), .alloc_valid(slot_valid), .alloc_ready(slot_ready), .alloc_tag(slot),
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
-  db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR)) i_decode (
+  db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR),
+                  .SLM(SLM)) i_decode (
     .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
     .s_abort(sqe_abort),
     .s_slot_valid(slot_valid),
@@ -250,7 +254,7 @@ module db_ssd_front
     .m_read_valid, .m_read_ready, .m_write_valid(decoded_write), .m_write_ready, .m_cmd(decoded), .m_store(store),
     .m_tap_cmd(decoded_tap_cmd),
     .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .s_ns_valid,
-    .s_ns, .ns_rst(rst), .ns_locked);
+    .s_ns, .s_programs, .ns_rst(rst), .ns_locked);
 
   if (NEAR) begin : g_near
     db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (

@@ -9,7 +9,7 @@ module db_ssd_namespaces
   import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
   parameter int  NUM_FN = 1,                                   ///< functions, 1..17
-  parameter int  NUM_NS = 1,                                   ///< namespaces, 1..64
+  parameter int  NUM_NS = 1,                                   ///< namespaces of all command sets, 1..98
   localparam int IW     = NUM_NS > 1 ? $clog2(NUM_NS + 1) : 1
 ) (
   input  logic          clk,

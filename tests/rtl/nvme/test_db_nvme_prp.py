@@ -165,11 +165,11 @@ Segment = tuple[int, int, int, int, int, int]  # fn, address, length, first, las
 class ListReader:
     """The db_pcie_read for PRP lists: checks each read and answers it, in order, from `mem`."""
 
-    def __init__(self, dut: Any, rng: random.Random, mem: Memory) -> None:
+    def __init__(self, dut: Any, rng: random.Random, mem: Memory, req: str = "m_req", rows: str = "s_list") -> None:
         self.rng, self.mem = rng, mem
         self.latency = (1, 60)
-        self.req = Sink(dut, rng, "m_req", SEGMENT)
-        self.rows = Source(dut, rng, "s_list", ROW)
+        self.req = Sink(dut, rng, req, SEGMENT)
+        self.rows = Source(dut, rng, rows, ROW)
         self.plan: deque[tuple[int, int, int]] = deque()  # reads to come: fn, address, bytes
         self.todo: deque[tuple[int, int, int]] = deque()  # cycle, address, bytes
 

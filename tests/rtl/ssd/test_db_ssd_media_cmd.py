@@ -21,12 +21,13 @@ from structs import layout
 
 CMD = layout("db_ssd_data_pkg", "exec_cmd_t")
 WHOLE = layout("db_ssd_pkg", "cmd_t")
-READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR = range(9)
+READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR, LOAD, STORE = range(11)
 DESC = {
     READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
     COMPARE: ("from_host", "write_engine", "compare"), DSM: ("from_host", "write_engine", "ranges"),
     WZERO: ("write_engine", "zero"), WFLUSH: ("write_engine", "flush"),
     WUNCOR: ("write_engine", "uncorrectable"), NEAR: ("to_host", "read_engine", "computes"),
+    LOAD: ("to_host", "read_engine"), STORE: ("to_host", "read_engine", "from_pointer"),  # Memory Read, Memory Write
 }  # fmt: skip
 """What the engines read of a command's descriptor."""
 DNR = 1 << 14

@@ -29,6 +29,7 @@ READ, WRITE = 0, 1
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),
     "near": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "computes": 1}),
+    "memory": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "memory": 1}),
     "verify": (READ, {"read_engine": 1, "has_lba": 1}),
     "write": (WRITE, {"write_engine": 1, "from_host": 1, "write": 1, "has_lba": 1, "user_data": 1}),
     "dsm": (WRITE, {"write_engine": 1, "from_host": 1, "ranges": 1}),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import random
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import cocotb
@@ -19,11 +19,12 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
-from test_db_ssd_media_cmd import DESC, NEAR, READ, READ_ERROR, VERIFY, WHOLE, Command
+from test_db_ssd_media_cmd import DESC, LOAD, NEAR, READ, READ_ERROR, STORE, VERIFY, WHOLE, Command
 
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
+SLM = os.environ.get("SLM") == "1"
 PACKET, ARGS = layout("db_ssd_near_pkg", "near_packet_t"), layout("db_ssd_near_pkg", "near_args_t")
 
 
@@ -34,7 +35,18 @@ class Job(Command):
     read: int = 0  # rows that the media has given
     sent: bool = False  # to the host, as far as the data writer is concerned
     memory: bool = False  # addr is there
-    asked: int = 0  # bytes of it
+    source: list[Segment] = field(default_factory=list)  # ... what is to be asked of it
+    lost: bool = False  # not all of it comes
+
+    def stretch(self) -> list[Segment]:
+        """Segments of so many bytes from addr on."""
+        at, left = self.addr, self.size
+        out: list[Segment] = []
+        while left:
+            size = min(left, 4096 - at % 4096)
+            out.append((self.fn, at, size, int(at == self.addr), int(size == left), 0))
+            at, left = at + size, left - size
+        return out
 
     def status(self) -> int:
         if self.op != VERIFY:
@@ -42,6 +54,8 @@ class Job(Command):
             assert self.sent, "ends before its data is sent"
             if self.walk.status:
                 return self.walk.status
+            if self.op in (LOAD, STORE) and self.lost:
+                return prp.TRANSFER_ERROR
         return READ_ERROR if self.bad else 0
 
 
@@ -55,6 +69,7 @@ class Bench:
         self.mem = prp.Memory(rng)
         self.axi = AxiRead(dut, rng, self.media, self.on_burst)
         self.lists = ListReader(dut, rng, self.mem)
+        self.near_lists = ListReader(dut, rng, self.mem, "m_list", "s_near_list")  # of where data come from
         self.cmd = Source(dut, rng, "s_cmd", WHOLE)
         self.seg = Sink(dut, rng, "m_seg", (("", SEGMENT), ("user", SEGMENT_USER)))
         self.data = Sink(dut, rng, "m_row", ROW)
@@ -87,9 +102,17 @@ class Bench:
         assert not self.stopped or self.cycle <= self.stopped + 1, "address after stop"
 
     def stalls(self, p: float) -> None:
-        for channel in (self.axi, self.lists.rows, self.data):
+        for channel in (self.axi, self.lists.rows, self.near_lists.rows, self.data, self.fetch):
             channel.stall = p and self.rng.choice((0.0, p, p / 2))
-        for channel in (self.axi.ar, self.lists.req, self.cmd, self.seg, self.done, self.completion):
+        for channel in (
+            self.axi.ar,
+            self.lists.req,
+            self.near_lists.req,
+            self.cmd,
+            self.seg,
+            self.done,
+            self.completion,
+        ):
             channel.stall = p and self.rng.choice((0.0, p, p / 2, 0.9))
 
     def add(self, job: Job) -> None:
@@ -106,15 +129,17 @@ class Bench:
             assert job.walk
             self.packets.append(job)
             job.fn, job.prp1, job.prp2 = job.walk.fn, job.walk.prp1, job.walk.prp2
-            self.lists.add(job.walk)
-            self.segs.extend((job, s) for s in segments(job.walk))
-            self.rows.extend((job, a, int(a + self.row == job.addr + job.size)) for a in addresses)
+            (self.near_lists if job.op == STORE else self.lists).add(job.walk)
+            host, stretch = list(segments(job.walk)), job.stretch()
+            self.segs.extend((job, s) for s in (stretch if job.op == STORE else host))
+            job.source = host if job.op == STORE else stretch
+            self.rows.extend((job, a, int(a + self.row >= job.addr + job.size)) for a in addresses)
         desc = dict.fromkeys((*DESC[job.op], *(["memory"] if job.memory else [])), 1)
         self.cmd.queue.append(WHOLE.pack({**WHOLE.unpack(job.packed(whole=True)), "desc": desc}))
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
-        op = rng.choice((READ, READ, READ, NEAR, VERIFY))
+        op = rng.choice((READ, READ, READ, NEAR, VERIFY, *((LOAD, STORE, STORE) if SLM else ())))
         lba4k = rng.random() < 0.3
         block = 4096 if lba4k else 512
         size = block * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
@@ -131,6 +156,12 @@ class Bench:
             )
             job.memory = rng.random() < 0.5
             job.addr += 4 * rng.randrange(128) * job.memory
+        if op in (LOAD, STORE):
+            job.memory, job.lba4k = True, False
+            job.size = rng.choice((size, 4 * rng.randint(1, size // 4)))
+            job.addr += 4 * rng.randrange(128)
+            job.walk = prp.make_command(rng, self.mem, job.size)
+            job.lost = rng.random() < 0.2
         if rng.random() < 0.15 and not job.memory:
             self.media.bad.add(job.addr + self.row * rng.randrange(size // self.row))
         return job
@@ -144,6 +175,7 @@ class Bench:
             assert job.op != NEAR or ARGS.pack(packet["args"]) == job.blocks
         self.cmd.step()
         self.lists.step(self.cycle)
+        self.near_lists.step(self.cycle)
         seen = len(self.axi.log)
         self.axi.step(self.cycle)
         for _, _, bad in self.axi.log[seen:]:
@@ -156,14 +188,17 @@ class Bench:
             job, want = self.segs.popleft()
             assert self.seg.new[:6] == want, f"segment {self.seg.new}, expected {want}"
             assert self.seg.new.slot == job.slot
+            assert self.seg.new.memory == job.memory
             if self.seg.new.last:
-                assert self.seg.new.status == job.walk.status  # type: ignore[union-attr]
+                to = 0 if job.op == STORE else job.walk.status  # type: ignore[union-attr]
+                assert self.seg.new.status == to
                 self.segs_done.append((job, self.seg.new.status))
         word = self.data.step(self.take)
         if word:
             job, addr, last = self.rows.popleft()
-            bad = addr in self.media.bad and not job.memory
-            assert word == (self.row_at(job, addr), last, self.width // 32, int(bad)), hex(addr)
+            bad = self.err_of(job, last) if job.memory else addr in self.media.bad
+            data = 0 if job.memory and bad else self.row_at(job, addr)  # what does not come is zeros
+            assert word == (data, last, self.dwords(job, addr), int(bad)), hex(addr)
             self.row_cycles.append(self.cycle)
             if last:
                 self.rows_done.append(job)
@@ -172,7 +207,7 @@ class Bench:
             job, status = self.segs_done.popleft()
             assert job is self.rows_done.popleft()
             self.sending.append(job)
-            self.done.queue.append((status, job.slot, int(job.bad)))
+            self.done.queue.append((status, job.memory, job.slot, int(job.bad or (job.memory and self.err_of(job, 1)))))
         offered = self.done.word
         self.done.step()
         if self.done.word is not None and self.done.word is not offered:
@@ -190,17 +225,24 @@ class Bench:
         if (word := self.fetch.step()) is None:
             return
         job = self.fetches[0]
-        at = job.addr + job.asked
-        size = min(4096 - at % 4096, job.size - job.asked)
-        last = job.asked + size == job.size
-        assert tuple(word) == (job.fn, at, size, at == job.addr, last, 0, job.slot)
-        job.asked += size
-        if not last:
+        assert tuple(word) == (*job.source.pop(0), job.slot)
+        if job.source:
             return
         self.fetches.popleft()
         rows = range(job.addr, job.addr + job.size, self.row)
-        self.fetched.queue.extend((self.row_at(job, a), int(a == rows[-1]), self.width // 32, 0) for a in rows)
+        for at in rows:
+            last = int(at == rows[-1])
+            self.fetched.queue.append((self.row_at(job, at), last, self.dwords(job, at), self.err_of(job, last)))
         job.read = len(rows)
+
+    def dwords(self, job: Job, addr: int) -> int:
+        return min(self.row, job.addr + job.size - addr) // 4
+
+    @staticmethod
+    def err_of(job: Job, last: int) -> int:
+        """What does not come shows in the last row; so does what is asked of no memory."""
+        assert job.walk
+        return int(last and job.op in (LOAD, STORE) and (job.lost or (job.op == STORE and job.walk.status != 0)))
 
     def row_at(self, job: Job, addr: int) -> int:
         return random.Random(addr).getrandbits(self.width) if job.memory else self.media.read(addr)
@@ -208,7 +250,7 @@ class Bench:
     def complete(self, slot: int, status: int) -> None:
         assert slot in self.open, f"completion of slot {slot}: none is under way there"
         job = self.open.pop(slot)
-        assert job.read == job.size // self.row, "ends before the media has been read"
+        assert job.read == -(-job.size // self.row), "ends before the media has been read"
         assert status == job.status(), f"status {status:#x}, expected {job.status():#x} of {job}"
         self.errors[1] += job.bad
         self.statuses.add((job.op, status))
@@ -222,11 +264,12 @@ class Bench:
             await self.step()
             assert int(self.dut.idle.value) and int(self.dut.quiet.value)
         assert not self.segs and not self.rows and not self.packets and not self.bursts and not self.lists.plan
+        assert not self.near_lists.plan
         assert self.errors[0] == self.errors[1], "media_err pulses"
 
     async def random(self, n: int) -> None:
         while n:
-            slot = self.rng.randrange(256)
+            slot = self.rng.randrange(int(self.dut.NUM_CMDS.value))
             if slot not in self.open and len(self.open) < 30:
                 self.add(self.random_job(slot))
                 n -= 1
@@ -246,8 +289,8 @@ async def random_commands(dut: Any) -> None:
         b = Bench(dut, seed)
         await b.start()
         b.stalls(stall)
-        b.axi.latency = b.lists.latency = latency
-        await b.random(30 * b.width // 256 + 35)
+        b.axi.latency = b.lists.latency = b.near_lists.latency = latency
+        await b.random(30 * b.width // 256 + 35 + 20 * SLM)
         await b.drain()
         seen |= b.statuses
     seen.add((NEAR, prp.TRANSFER_ERROR))  # seldom: its lists are short
@@ -262,6 +305,11 @@ async def random_commands(dut: Any) -> None:
         (NEAR, prp.TRANSFER_ERROR),
         (VERIFY, 0),
         (VERIFY, READ_ERROR),
+        *(
+            (op, status)
+            for op in ((LOAD, STORE) if SLM else ())
+            for status in (0, prp.OFFSET_INVALID, prp.TRANSFER_ERROR)
+        ),
     }, f"the random mix misses a status: {sorted(seen)}"
 
 
@@ -302,6 +350,8 @@ async def room_for_every_command(dut: Any) -> None:
         channel.stall = 1.0
     b.take = False
     slots = int(dut.NUM_CMDS.value)
+    if int(dut.ROOM.value) < slots:
+        return  # they wait in front of it
     for i in range(slots):
         walk = prp.make_command(b.rng, b.mem, 4096, 512, errors=False)
         b.add(Job((READ, VERIFY)[i % 2], 4096 * i, 4096, slot=i, walk=walk))
@@ -310,6 +360,28 @@ async def room_for_every_command(dut: Any) -> None:
     assert not b.cmd.queue, f"{len(b.cmd.queue)} of {slots} commands stand outside"
     b.take = True
     b.stalls(0.0)
+    await b.drain()
+
+
+@cocotb.test()
+async def no_room_for_every_command(dut: Any) -> None:
+    """Nothing moves, and commands of memory come all the same: those without room stand outside, and all end
+    as they must."""
+    if not SLM:
+        return
+    b = Bench(dut, 13)
+    await b.start()
+    b.stalls(1.0)
+    for channel in (b.seg, b.fetch, b.near_lists.req, b.near_lists.rows, b.data):
+        channel.stall = 1.0
+    b.cmd.stall = 0.0
+    for slot in range(int(dut.NUM_CMDS.value)):
+        walk = prp.make_command(b.rng, b.mem, 512, 512, errors=False)
+        b.add(Job((LOAD, STORE)[slot % 2], 4096 * slot, 512, slot=slot, walk=walk, memory=True))
+    for _ in range(400):
+        await b.step()
+    b.stalls(0.0)
+    b.fetch.stall = b.near_lists.rows.stall = b.data.stall = 0.0
     await b.drain()
 
 
@@ -341,9 +413,9 @@ async def stop_at_any_time(dut: Any) -> None:
         await b.drain()
 
 
-@pytest.mark.parametrize(("data_w", "buf"), [
-    bench.rare(128, 8192), bench.rare(256, 16384), (512, 16384), bench.rare(256, 65536),
+@pytest.mark.parametrize(("data_w", "buf", "slm", "room"), [
+    (128, 8192, 1, 32), bench.rare(256, 16384, 1, 128), (512, 16384, 1, 128), bench.rare(256, 65536, 0, 128),
 ])  # fmt: skip
-def test_db_ssd_read_engine(data_w: int, buf: int) -> None:
-    params: dict[str, int | str] = {"DATA_W": data_w, "BUF_BYTES": buf, "NEAR": 1}
-    bench.run(__file__, "db_ssd_read_engine", params, env={"DATA_W": str(data_w)})
+def test_db_ssd_read_engine(data_w: int, buf: int, slm: int, room: int) -> None:
+    params: dict[str, int | str] = {"DATA_W": data_w, "BUF_BYTES": buf, "NEAR": 1, "SGL": slm, "SLM": slm, "ROOM": room}
+    bench.run(__file__, "db_ssd_read_engine", params, env={"DATA_W": str(data_w), "SLM": str(slm)})

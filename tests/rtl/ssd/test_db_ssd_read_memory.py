@@ -17,7 +17,7 @@ from rtl_bench import rare
 from streams import ROW, Sink, Source, start
 from structs import layout
 
-SEGMENT = layout("db_mem_pkg", "segment_t")
+SEGMENT, FROM = layout("db_mem_pkg", "segment_t"), layout("db_nvme_pkg", "prp_t")
 LATENCY = 4  # cycles from a command's push to the first row of the media, at least (db_axi_read)
 M64 = (1 << 64) - 1
 
@@ -49,14 +49,14 @@ class Bench:
         d = self.dut
         memory, addr, nbytes = self.todo.popleft()
         fn, slot = self.rng.getrandbits(8), self.rng.getrandbits(8)
-        d.s_push.value, d.s_memory.value, d.s_fn.value = 1, int(memory), fn
-        d.s_addr.value, d.s_bytes.value, d.s_slot.value = addr, nbytes, slot
+        d.s_push.value, d.s_memory.value, d.s_slot.value = 1, int(memory), slot
+        d.s_from.value = FROM.pack(fn=fn, sgl=1, prp1=addr, prp2=nbytes, bytes=nbytes)
         rows = nbytes * 8 // self.width
         packet = []
         for i in range(rows):
             self.serial += 1
             packet.append((self.serial, int(i == rows - 1), self.width // 32, int(self.rng.random() < 0.05)))
-        self.want.extend((*row, int(memory)) for row in packet)
+        self.want.extend((0 if memory and row[3] else row[0], *row[1:], int(memory)) for row in packet)  # none of it
         late = self.rng.randint(0, 200) if memory and self.slow else 0
         self.later.append((self.cycle + LATENCY + late, memory, packet))
         self.inside.append(memory)

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from cards import PARAMS, SIZE, one_of_all
+from csd_drive import NARROW, SLM
 from doorbell.compute import near
 from doorbell.nvme.cmb import Cmb
 from doorbell.nvme.driver import Driver
@@ -35,7 +36,7 @@ def test_on_a_card_with_ssds(make_drive: MakeDrive) -> None:
 
 def test_with_operators(make_drive: MakeDrive) -> None:
     """Results of near-storage commands, too, can lie in card memory: of the command only its CQE crosses the link."""
-    drive = make_drive(top="db_csd", params={"CMB_LOG2": 21, "NEAR": 1})
+    drive = make_drive(top="db_csd", params=SLM, **NARROW)
     drive.start(queues=1, entries=64)
     cmb = works(drive)
     data = random.Random(5).randbytes(64 * 512)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BACKEND
-from csd_drive import PARAMS, xts
+from csd_drive import PARAMS, SLM, xts
 from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
 
@@ -73,5 +73,15 @@ def test_tools(tmp_path: Path) -> None:
     params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
     done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "384M",
               "--run", GUEST / "near.sh", timeout=1200)  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
+
+
+@pytest.mark.nightly
+def test_programs(tmp_path: Path) -> None:
+    """Namespaces of memory and programs by Linux's passthrough: a program finds in the memory what grep finds."""
+    params = [word for name, value in SLM.items() for word in ("--param", f"{name}={value}")]
+    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "64M",
+              "--run", GUEST / "programs.sh", timeout=1200)  # fmt: skip
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
     assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
