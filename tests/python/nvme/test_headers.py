@@ -240,6 +240,13 @@ STRUCTS: dict[type[ctypes.Structure], tuple[tuple[str, ...], dict[str, str]]] = 
     Cqe: (("nvme_completion",), {"dw0": "result.u32", "sqhd": "sq_head", "sqid": "sq_id", "cid": "command_id"}),
 }
 # Fields that a header has under no name, or cut differently: not compared.
+NEWER = {
+    *(repr(s) for s in Status if Status.NS_NOT_REACHABLE <= s <= Status.PROGRAM_TOO_BIG),
+    *(repr(c) for c in (AdminOpc.PROGRAM_LOAD, AdminOpc.PROGRAM_ACTIVATION, AdminOpc.MEMORY_RANGE_SET)),
+    *(repr(p) for p in (LogPage.PROGRAM_LIST, LogPage.PROGRAM_TYPES, LogPage.RANGE_SET_LIST)),
+    *(repr(s) for s in (Csi.SLM, Csi.PROGRAMS)),
+}
+"""Of the command sets for memory and programs, which headers of Debian do not know yet."""
 NOT_THERE = {
     "linux": {
         "IdCtrl": {
@@ -367,7 +374,7 @@ def test_every_enum_member_is_compared():
     if not all(f.exists() for f in files):
         pytest.skip("needs both headers")
     there = set().union(*(names_in(("", f)) for f in files))
-    assert [str(m) for t in ENUMS for m in t if not find(m, there)] == []
+    assert [repr(m) for t in ENUMS for m in t if not find(m, there) and repr(m) not in NEWER] == []
 
 
 def test_constants(header, tmp_path):

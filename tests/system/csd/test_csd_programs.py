@@ -240,7 +240,7 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
     assert own.read(4096, 64) == Grep((b"a",)).result(b"a\nb\n").ljust(64, b"\0")
 
 
-@pytest.mark.parametrize("fault", ["ur", "poison", "drop"])
+@pytest.mark.parametrize("fault", ["ur", *(pytest.param(f, marks=pytest.mark.nightly) for f in ("poison", "drop"))])
 def test_data_that_do_not_come(make_drive: MakeDrive, fault: str) -> None:
     """A Memory Write whose data the host does not give ends so, and is no error of the media; the next one is whole."""
     rng = random.Random(64)
@@ -275,7 +275,7 @@ def test_resets(make_drive: MakeDrive) -> None:
     rng = random.Random(65)
     drive, own = start(make_drive)
     data = rng.randbytes(64 << 10)
-    for cycles in (50, 2000, 9000):
+    for cycles in (50, 9000):
         own.load(0, HALF.program())
         own.activate(0)
         rsid = own.create_ranges((0, 64 << 10), (1 << 20, 64 << 10))
@@ -308,7 +308,7 @@ def test_aborts_and_deleted_queues(make_drive: MakeDrive) -> None:
     own.load(0, HALF.program())
     own.activate(0)
     rsid = own.create_ranges((0, 64 << 10), (1 << 20, 64 << 10))
-    for cycles in (20, 700, 4000):
+    for cycles in (20, 700):
         own.write(0, data)
         own.write(448 << 10, b"\xa5" * (192 << 10))
         pattern = rng.randbytes(64 << 10)
