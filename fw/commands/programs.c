@@ -45,13 +45,15 @@ SMALL uint32_t program_activation(struct request* r) {
         if (select > PROGRAM_SELECT_ACTIVATE) return ST_INVALID_FIELD;
         if (which >= PROGRAMS_EACH) return ST_PROGRAM_INDEX;
         if (!program_there(r->fn, which)) return ST_NO_PROGRAM;
-        bool looks = select == PROGRAM_SELECT_DEACTIVATE && program_active(r->fn, which);
-        program_activate(r->fn, which, select == PROGRAM_SELECT_ACTIVATE);
-        if (!looks) return ST_SUCCESS;
+        if (select == PROGRAM_SELECT_ACTIVATE || !program_active(r->fn, which)) {
+            program_activate(r->fn, which, select == PROGRAM_SELECT_ACTIVATE);
+            return ST_SUCCESS;
+        }
+        program_leaves(r->fn, which);
         r->step = 1;
     }
     if (slots_step(r, HW_ABORT_FIND, 0, nsid_of(r)) == WAIT) return WAIT;
-    if (r->found) program_activate(r->fn, which, true);
+    program_activate(r->fn, which, r->found);
     return r->found ? ST_PROGRAM_IN_USE : ST_SUCCESS;
 }
 

@@ -37,7 +37,8 @@ bool program_there(const struct function* fn, uint32_t which) { return fn->progr
 bool program_active(const struct function* fn, uint32_t which) { return fn->programs->active >> which & 1u; }
 
 static void show(const struct function* fn) {
-    hw_program_state(fn->hw.place, fn->programs->there, fn->programs->active);
+    const struct programs* p = fn->programs;
+    hw_program_state(fn->hw.place, p->there, p->active & ~p->leaving & 15u);
 }
 
 void program_loaded(struct function* fn, uint32_t which, bool there) {
@@ -58,6 +59,12 @@ void program_activate(struct function* fn, uint32_t which, bool active) {
     struct programs* p = fn->programs;
     uint32_t bit = 1u << which;
     p->active = (uint8_t)((p->active & ~bit) | (active ? bit : 0));
+    p->leaving &= (uint8_t)~bit;
+    show(fn);
+}
+
+void program_leaves(struct function* fn, uint32_t which) {
+    fn->programs->leaving |= (uint8_t)(1u << which);
     show(fn);
 }
 
@@ -76,7 +83,7 @@ void ranges_set(struct function* fn, uint32_t set, const struct range* ranges) {
 
 void programs_reset(struct function* fn) {
     struct programs* p = fn->programs;
-    p->there = p->active = p->named = 0;
+    p->there = p->active = p->named = p->leaving = 0;
     show(fn);
     for (uint32_t set = 0; set < RANGE_SETS; set++) ranges_set(fn, set, NULL);
 }

@@ -26,6 +26,7 @@ struct programs {
     uint64_t id[PROGRAMS_EACH];                    // PID
     struct range ranges[RANGE_SETS][RANGES_EACH];  // data, result; 0 bytes: there is no such set
     uint8_t there, active, named;                  // programs, a bit each; those with a PID
+    uint8_t leaving;                               // activated ones that take no more commands
 };
 
 /// There are such namespaces, and the function's host has them.
@@ -43,6 +44,8 @@ bool program_active(const struct function* fn, uint32_t which);
 void program_loaded(struct function* fn, uint32_t which, bool there);
 void program_name(struct function* fn, uint32_t which, uint64_t id);
 void program_activate(struct function* fn, uint32_t which, bool active);
+/// It stays activated, but the hardware begins nothing more of it until program_activate says what becomes of it.
+void program_leaves(struct function* fn, uint32_t which);
 bool ranges_there(const struct function* fn, uint32_t set);
 /// Data, result. NULL: the set is no more.
 void ranges_set(struct function* fn, uint32_t set, const struct range* ranges);

@@ -52,14 +52,14 @@ struct fw_registers* fw_registers(void)
     return &fw;
 }
 
-uint32_t under_way, looked_for;  // is a command of that namespace?
+uint32_t under_way, looked_for, looking;  // is a command of that namespace?
 void hw_abort(const struct hw_function* f, uint32_t how, uint32_t sqid, uint32_t key)
 {
     (void)f;
     if (how != HW_ABORT_FIND || sqid) wrong++;
     looked_for = key;
 }
-bool hw_abort_idle(void) { return true; }
+bool hw_abort_idle(void) { return !looking; }
 bool hw_abort_found(void) { return under_way; }
 
 uint32_t hw_aqa(const struct hw_function* f) { (void)f; return 31 << 16 | 31; }
@@ -92,6 +92,13 @@ void enable(uint32_t of, uint32_t css)
     fw_registers();
 }
 void end_of_command(void) { fw_registers(); }
+uint32_t later(uint32_t of)  // what waited ends
+{
+    uint32_t before = completions;
+    go_on(&waiting[of], &drive, &functions[of]);
+    fw_registers();
+    return completions == before + 1 ? ended : 0xffffffff;
+}
 """
 
 
@@ -354,6 +361,30 @@ def test_load_and_activate(fw: Slm) -> None:
     assert fw.program(place, 2) == [] and fw.state(place) == (0, 0)
     fw.unload(2, NO_PROGRAM, place)
     fw.activate(2, NO_PROGRAM, place)
+
+
+def test_nothing_changes_while_deactivation_looks(fw: Slm) -> None:
+    """It waits for the hardware's look: the program takes no more commands, and is nobody's to exchange; one that is
+    activated beside it does not open it again."""
+    place = last(fw)
+    fw.enable(place)
+    for which in (1, 2):
+        fw.load85(which, place=place)
+    for found, status, state in ((0, OK, (6, 2)), (1, IN_USE, (6, 6))):
+        fw.activate(2, place=place)
+        fw.activate(1, place=place, select=0)
+        fw.number("looking").value = 1
+        assert fw.command(0x88, place, dw1=programs_of(place), dw10=2) == 0xFFFFFFFF
+        fw.lib.end_of_command()
+        assert fw.state(place) == (6, 0)
+        fw.load85(2, status=IN_USE, place=place)
+        fw.unload(2, IN_USE, place)
+        assert fw.load(2, SOME, place) == IN_USE
+        fw.activate(1, place=place)
+        assert fw.state(place) == (6, 2)
+        fw.number("looking").value, fw.number("under_way").value = 0, found
+        assert fw.lib.later(place) & 0xFFFFFFFF == status and fw.state(place) == state
+        fw.number("under_way").value = 0
 
 
 def test_what_load_refuses(fw: Slm) -> None:

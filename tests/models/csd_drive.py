@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +80,10 @@ def get(drive: Driver, slba: int, blocks: int, *, nsid: int = 1) -> bytes:
     command, data = io(drive, NvmOpc.READ, slba, blocks, nsid=nsid)
     command.check()
     return data
+
+
+def rates_of(page: str) -> dict[str, list[tuple[str, str]]]:
+    """Rows of a page of docs/csd that have rates, by name: GB/s and per cent on the link, a pair for each size."""
+    text = (Path(__file__).parents[2] / "docs" / "csd" / page).read_text()
+    rows = re.finditer(r"^\| ([^|]+) \|.* GB/s, .*$", text, re.M)
+    return {row[1]: re.findall(r"([\d.]+) GB/s, ([\d.]+)%", row[0]) for row in rows}

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A function's namespaces of memory and of programs (docs/csd/programs.md), as a host uses them.
 
-drive.start(all_sets=True)
-own = Programs(drive)
-own.load(0, near.Grep((b"error",)).program())
-own.activate(0)
-rsid = own.create_ranges((0, 1 << 16), (1 << 20, 4096))
-own.write(0, text)
-length = own.execute(0, rsid, len(text)).check().dw0
-result = own.read(1 << 20, length)
+    drive.start(all_sets=True)
+    own = Programs(drive)
+    own.load(0, near.Grep((b"error",)).program())
+    own.activate(0)
+    rsid = own.create_ranges((0, 1 << 16), (1 << 20, 4096))
+    own.write(0, text)
+    length = own.execute(0, rsid, len(text)).check().dw0
+    result = own.read(1 << 20, length)
+
+Programs are those of doorbell.compute.near.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.vendor import ProgramType
 
-PROGRAMS, RANGE_SETS = 4, 4
-"""Of a function."""
 RANGE = struct.Struct("<IIQ16x")
 """A memory range: NSID, bytes, first byte."""
 PID = 1

@@ -251,8 +251,8 @@ async def random_commands(dut: Any) -> None:
 
 
 @cocotb.test()
-async def nothing_is_left_after_a_reset(dut: Any) -> None:
-    """Neither programs nor ranges: what a host that comes later executes is its own."""
+async def nothing_is_there_at_power_on(dut: Any) -> None:
+    """Neither programs nor ranges; what a reset of a function leaves is the firmware's to say."""
     b = Bench(dut, 9)
     await b.start()
     run_it = sqe(EXECUTE, nsid=NUM_NS + 2, cdw10=512, cdw11=0, to=1 << 16, mptr=0)

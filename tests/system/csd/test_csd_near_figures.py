@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from csd_drive import NARROW, PARAMS
+from csd_drive import NARROW, PARAMS, rates_of
 
 ROOT = Path(__file__).parents[3]
 sys.path.append(str(ROOT / "examples"))
@@ -35,10 +35,7 @@ def test_a_row_a_cycle() -> None:
 @pytest.mark.nightly
 def test_the_page() -> None:
     page = (ROOT / "docs" / "csd" / "near-storage.md").read_text()
-    told = {
-        m[1]: re.findall(r"([\d.]+) GB/s, ([\d.]+)%", m[0])
-        for m in re.finditer(r"^\| ([^|]+) \|.* GB/s, .*$", page, re.M)
-    }
+    told = rates_of("near-storage.md")
     found: dict[str, list[tuple[str, str]]] = {}
     digests = re.search(r"SHA-256 of 16 messages at once comes to\s+([\d.]+) GB/s", page)
     for row in near_storage.measure():

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import importlib
 import random
-import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from csd_drive import MEMORY_LOG2, NARROW, NUM_NS, SLM, cut_off, io, put
+from csd_drive import MEMORY_LOG2, NARROW, NUM_NS, SLM, cut_off, io, put, rates_of
 from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -394,11 +393,7 @@ def test_owners(make_drive: MakeDrive) -> None:
 @pytest.mark.nightly
 def test_the_page() -> None:
     """The figures of docs/csd/programs.md are those that its command prints."""
-    page = (ROOT / "docs" / "csd" / "programs.md").read_text()
-    told = {
-        m[1]: re.findall(r"([\d.]+) GB/s, ([\d.]+)%", m[0])
-        for m in re.finditer(r"^\| ([^|]+) \|.* GB/s, .*$", page, re.M)
-    }
+    told = rates_of("programs.md")
     found: dict[str, list[tuple[str, str]]] = {}
     for row in importlib.import_module("programs").measure():
         found.setdefault(row.what, []).append((f"{row.gb_per_s:.2f}", f"{100 * row.on_link:.1f}"))

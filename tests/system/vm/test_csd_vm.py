@@ -67,21 +67,22 @@ def test_two_guests_with_a_key_each(tmp_path: Path) -> None:
         assert xts(keys[:32], keys[32:], 0, lines[: 256 << 10]) in data, nsid
 
 
+def fine(tmp_path: Path, params: dict[str, int], size: str, script: str) -> None:
+    """A guest of a drive with these parameters runs the script, and all was fine."""
+    words = [word for name, value in params.items() for word in ("--param", f"{name}={value}")]
+    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *words, "--size", size,
+              "--run", GUEST / script, timeout=1200)  # fmt: skip
+    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
+    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
+
+
 @pytest.mark.nightly
 def test_tools(tmp_path: Path) -> None:
     """The tools in Linux on files of an ext4, by the drive: what grep, awk, sha256sum and the CPU say."""
-    params = [word for name, value in PARAMS.items() for word in ("--param", f"{name}={value}")]
-    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "384M",
-              "--run", GUEST / "near.sh", timeout=1200)  # fmt: skip
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
-    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
+    fine(tmp_path, PARAMS, "384M", "near.sh")
 
 
 @pytest.mark.nightly
 def test_programs(tmp_path: Path) -> None:
     """Namespaces of memory and programs by Linux's passthrough: a program finds in the memory what grep finds."""
-    params = [word for name, value in SLM.items() for word in ("--param", f"{name}={value}")]
-    done = vm(tmp_path, "--top", "db_csd", "--data-w", "128", "--link", "gen3x4", *params, "--size", "64M",
-              "--run", GUEST / "programs.sh", timeout=1200)  # fmt: skip
-    assert done.returncode == 0, (done.stdout[-2000:], done.stderr[-2000:])
-    assert done.stdout.decode().splitlines()[-1] == "fine", done.stdout
+    fine(tmp_path, SLM, "64M", "programs.sh")
