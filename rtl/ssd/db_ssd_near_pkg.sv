@@ -74,7 +74,6 @@ package db_ssd_near_pkg;
   // A packet of the media's data will come on its way to the host, the next one in order.
   typedef struct packed {
     logic               computes;   // operators are to make a result of it
-    logic               memory;     // it is not the media's: what is wrong with it came from the link
     logic [SLOT_W-1:0]  slot;
     logic [PLACE_W-1:0] place;
     near_args_t         args;
@@ -86,7 +85,6 @@ package db_ssd_near_pkg;
     logic                    none;       // there is no such program
     logic                    absent;     // its operator is in none of the function's slots
     logic                    too_large;  // for its buffer
-    logic                    lost;       // its data did not come from memory
     logic [NEAR_BYTES_W-1:0] bytes;
   } near_result_t;
 

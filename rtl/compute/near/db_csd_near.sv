@@ -99,7 +99,6 @@ module db_csd_near
   // ---- a near-storage command's rows, as far as they are to be looked at
   logic                    begun_q, begins, takes, gives, near_ready, op_ready, err_q, first_q;
   logic                    ended_q;        // pulse: all of a command's data has come
-  logic                    memory_q;       // ... from memory
   logic                    some_q, last_q; // there are such bytes; what comes has the last of them
   logic [6:0]              bytes_q;        // of the next row
   logic [NEAR_BYTES_W-1:0] left_q, left;   // bytes that are to be looked at
@@ -134,7 +133,6 @@ module db_csd_near
       begun_q <= !row_info.last;
     end
     ended_q  <= takes && row_info.last;
-    memory_q <= packet.memory;
     inside_q <= inside_q + ($clog2(INSIDE) + 1)'(begins) - ($clog2(INSIDE) + 1)'(m_result_valid);
     if (rst) begin
       begun_q  <= 1'b0;
@@ -235,7 +233,7 @@ module db_csd_near
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
     .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(chain.none), .s_absent(chain.absent),
-    .s_end(ended_q), .s_err(err_q && !memory_q), .s_lost(err_q && memory_q),
+    .s_end(ended_q), .s_err(err_q),
     .s_row_valid(found_valid), .s_row_ready(pack_ready), .s_row_data(found_data), .s_row(found),
     .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
     .m_result);

@@ -22,7 +22,6 @@ module db_csd_near_pack
   /// Pulse: all of its data has come; some could not be read.
   input  logic              s_end,
   input  logic              s_err,
-  input  logic              s_lost,         ///< ... but from memory: the result says so, no row of it
   input  logic              s_row_valid,
   output logic              s_row_ready,
   input  logic [DATA_W-1:0] s_row_data,
@@ -47,14 +46,13 @@ module db_csd_near_pack
     logic              absent;
   } begun_t;
   begun_t begun;
-  logic   begun_valid, end_valid, err, lost, done;   // done: the packet's last row goes
+  logic   begun_valid, end_valid, err, done;   // done: the packet's last row goes
   db_fifo #(.WIDTH($bits(begun_t)), .DEPTH(DEPTH)) i_begun (
     .clk, .rst, .s_valid(s_begin), .s_ready(),
     .s_data({s_packet.slot, s_packet.args.result[NEAR_BYTES_W-1:ROW_LOG], s_none, s_absent}), .m_valid(begun_valid),
     .m_ready(done), .m_data(begun), .level());
-  db_fifo #(.WIDTH(2), .DEPTH(DEPTH)) i_end (
-    .clk, .rst, .s_valid(s_end), .s_ready(), .s_data({s_lost, s_err}), .m_valid(end_valid), .m_ready(done),
-    .m_data({lost, err}), .level());
+  db_fifo #(.WIDTH(1), .DEPTH(DEPTH)) i_end (
+    .clk, .rst, .s_valid(s_end), .s_ready(), .s_data(s_err), .m_valid(end_valid), .m_ready(done), .m_data(err), .level());
 
   // ---- rows
   logic                    active_q, none_q, absent_q, full_q, over_q;
@@ -74,8 +72,7 @@ module db_csd_near_pack
 
   always_ff @(posedge clk) begin
     m_result_valid <= done;
-    m_result       <= '{slot: begun.slot, none: none_q, absent: absent_q, too_large: over_q, lost: lost,
-                        bytes: bytes_q};
+    m_result       <= '{slot: begun.slot, none: none_q, absent: absent_q, too_large: over_q, bytes: bytes_q};
     if (m_row_ready) m_row_valid <= 1'b0;
     if (go) begin
       m_row_valid <= 1'b1;

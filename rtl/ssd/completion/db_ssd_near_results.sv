@@ -23,7 +23,6 @@ module db_ssd_near_results
   localparam int AW = $clog2(NUM_CMDS);
   localparam status_t NO_PROGRAM = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
   localparam status_t NOT_LOADED = status(1'b0, SCT_SPECIFIC, SC_OPERATOR_NOT_LOADED);
-  localparam status_t NOT_HERE   = status(1'b0, SCT_GENERIC, SC_DATA_TRANSFER_ERROR);
   localparam status_t TOO_LARGE  = status(1'b0, SCT_SPECIFIC, SC_RESULT_TOO_LARGE);
   near_result_t                    found;
   logic [$bits(near_result_t)-1:0] rdata;
@@ -32,9 +31,9 @@ module db_ssd_near_results
     .clk, .we(s_valid), .waddr(s_result.slot[AW-1:0]), .wdata(s_result), .re(look), .raddr(look_slot[AW-1:0]), .rdata);
   assign found    = near_result_t'(rdata);
   assign counts   = computes && s_status == '0;
-  assign m_status = !counts ? s_status : found.none ? NO_PROGRAM : found.absent ? NOT_LOADED : found.lost ? NOT_HERE :
+  assign m_status = !counts ? s_status : found.none ? NO_PROGRAM : found.absent ? NOT_LOADED :
                     found.too_large ? TOO_LARGE : '0;
-  assign m_dw0    = counts && !found.none && !found.absent && !found.lost ? 32'(found.bytes) : '0;
+  assign m_dw0    = counts && !found.none && !found.absent ? 32'(found.bytes) : '0;
   logic unused_ok;
   assign unused_ok = &{1'b0, found.slot};
 endmodule

@@ -111,8 +111,7 @@ module db_ssd_read_engine
   assign args           = near_args_t'(s_cmd.ns_blocks[$bits(near_args_t)-1:0]);
   assign host_bytes     = NEAR && s_cmd.desc.computes ? 32'(args.result) : s_cmd.bytes;
   assign m_packet_valid = push && s_cmd.desc.to_host;
-  assign m_packet       = '{computes: s_cmd.desc.computes, memory: s_cmd.desc.memory, slot: s_cmd.slot,
-                            place: fn_place(s_cmd.fn), args: args};
+  assign m_packet       = '{computes: s_cmd.desc.computes, slot: s_cmd.slot, place: fn_place(s_cmd.fn), args: args};
   // Where its data go, and where those come from that lie in memory. One of both is its data pointer; the other is a
   // stretch of memory.
   prp_t to, from, pointer, stretch;

@@ -47,7 +47,6 @@ class Packet(NamedTuple):
     room: int = 0
     phase: int = 0
     err_row: int = 1 << 30
-    memory: bool = False
 
 
 class Bench:
@@ -87,9 +86,7 @@ class Bench:
         if self.packets and len(self.rows.queue) < 40 and self.rng.random() < 0.5:
             p = self.packets.pop(0)
             args = {"data": p.length, "result": p.room, "number": p.number, "phase": p.phase}
-            self.dut.s_packet.value = PACKET.pack(
-                computes=int(p.near), memory=int(p.memory), slot=p.slot, place=p.place, args=args
-            )
+            self.dut.s_packet.value = PACKET.pack(computes=int(p.near), slot=p.slot, place=p.place, args=args)
             self.dut.s_packet_valid.value = 1
             self.rows.queue.extend(packet_rows(p.data, self.width, self.rng, p.err_row))
 
@@ -146,8 +143,7 @@ def wanted(p: Packet, program: Program | None, width: int) -> tuple[tuple[bytes,
     if not p.near:
         return (p.data, err), None
     found = program.result(p.data[: p.length], p.phase) if program else b""
-    lost, err = (err, 0) if p.memory else (0, err)  # what is wrong with data from memory, no row says
-    result = (p.slot, int(program is None), 0, int(len(found) > p.room), lost, len(found))
+    result = (p.slot, int(program is None), 0, int(len(found) > p.room), len(found))
     return (found[: p.room].ljust(p.room, b"\0"), err), result
 
 
@@ -163,7 +159,7 @@ def random_packets(rng: random.Random, programs: dict[tuple[int, int], Program |
         phase = rng.randrange(getattr(program, "record", 9))
         length = rng.choice((len(data), len(data), rng.randint(1, len(data)), 1))
         room = rng.choice((64, len(data), 64 * rng.randint(1, len(data) // 64)))
-        yield Packet(data, True, slot, place, number, length, room, phase, err_row, slot % 2 == 1)
+        yield Packet(data, True, slot, place, number, length, room, phase, err_row)
 
 
 @cocotb.test()

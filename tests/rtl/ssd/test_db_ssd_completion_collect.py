@@ -19,7 +19,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
 READ, WRITE, COMPARE, VERIFY, NEAR, STORE = 0x02, 0x01, 0x05, 0x0C, 0x82, 0x83
-INVALID_FIELD, TOO_LARGE, NOT_LOADED, LOST = 0x4002, 0x1C0, 0x1C1, 0x004
+INVALID_FIELD, TOO_LARGE, NOT_LOADED = 0x4002, 0x1C0, 0x1C1
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
 DECODE, RD, WR, ADMIN = range(4)
 LATENCY, PERIOD = 1, 2
@@ -159,16 +159,13 @@ class Bench:
         dw0, end = 0, status
         if opcode in (NEAR, STORE):  # what operators say counts where nothing else went wrong
             none, absent, too_large = r.random() < 0.2, r.random() < 0.2, r.random() < 0.3
-            lost = r.random() < 0.2
             found = r.getrandbits(21)
-            self.near.append((slot, int(none), int(absent), int(too_large), int(lost), found))
+            self.near.append((slot, int(none), int(absent), int(too_large), found))
             while self.near:
                 await self.step()
             if status == 0:
-                end = (
-                    INVALID_FIELD if none else NOT_LOADED if absent else LOST if lost else TOO_LARGE if too_large else 0
-                )
-                dw0 = 0 if none or absent or lost else found
+                end = INVALID_FIELD if none else NOT_LOADED if absent else TOO_LARGE if too_large else 0
+                dw0 = 0 if none or absent else found
         self.queues[source].append(Done(source, slot, status, c, (c.fn, c.sqid, c.cid, end, dw0)))
 
     async def step(self) -> None:
