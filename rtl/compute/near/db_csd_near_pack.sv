@@ -52,7 +52,8 @@ module db_csd_near_pack
     .s_data({s_packet.slot, s_packet.args.result[NEAR_BYTES_W-1:ROW_LOG], s_none, s_absent}), .m_valid(begun_valid),
     .m_ready(done), .m_data(begun), .level());
   db_fifo #(.WIDTH(1), .DEPTH(DEPTH)) i_end (
-    .clk, .rst, .s_valid(s_end), .s_ready(), .s_data(s_err), .m_valid(end_valid), .m_ready(done), .m_data(err), .level());
+    .clk, .rst, .s_valid(s_end), .s_ready(), .s_data(s_err), .m_valid(end_valid), .m_ready(done), .m_data(err),
+    .level());
 
   // ---- rows
   logic                    active_q, none_q, absent_q, full_q, over_q;
