@@ -170,8 +170,9 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
     near.load(drive, 1, program.program())
     for options in ({"length": 0}, {"length": 1025}, {"room": 0}, {"room": 96}, {"room": 1088}):
         expect(near.run(drive, 1, 0, 2, **{"room": 64, **options})[0], Status.INVALID_FIELD)
-    expect(near.run(drive, 4, 0, 2)[0], Status.INVALID_FIELD)
     expect(near.run(drive, 0, 0, 2)[0], Status.INVALID_FIELD)  # it was never loaded
+    data = drive.buffer(1024)
+    expect(near.run(drive, 0, 0, 2, source=data.address)[0], Status.INVALID_FIELD)
     expect(near.run(drive, 1, drive.namespace.nsze - 1, 2)[0], Status.LBA_RANGE)  # type: ignore[union-attr]
     expect(near.run(drive, 1, 0, 1, nsid=77)[0], Status.INVALID_NS)
 
