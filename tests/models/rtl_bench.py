@@ -20,10 +20,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
+import two_state  # noqa: E402
 from doorbell import build, paths  # noqa: E402
 from doorbell.build import FOLDERS, PACKAGES, boards, coverage  # noqa: E402
 from doorbell.build.benches import Bench, hash_rtl, program, program_key  # noqa: E402
 from results import run_once, sources  # noqa: E402
+
+two_state.install()
 
 RTL = ROOT / "rtl"
 
@@ -86,10 +89,14 @@ def python_path() -> list[str]:
     return [str(ROOT / "tests" / "models"), *(str(d) for d in sorted((ROOT / "tests" / "rtl").iterdir()) if d.is_dir())]
 
 
+def python_of(file: Path) -> list[Path]:
+    """A test's file and all Python that it imports of the repository's."""
+    return sources(file, [file.parent, *map(Path, python_path()), ROOT / "python"])
+
+
 def read_at_run_time(file: Path) -> str:
     """A digest of what a test reads when it runs: Python, packages of the RTL (structs.py), models of operators."""
-    folders = [file.parent, *map(Path, python_path()), ROOT / "python"]
-    python = [*sources(file, folders), *(RTL / "compute" / "ops").rglob("*.py")]
+    python = [*python_of(file), *(RTL / "compute" / "ops").rglob("*.py")]
     headers = [f for pattern in ("*_pkg.sv", "*.svh") for f in sorted(RTL.rglob(pattern))]
     return f"{build.hash_files(python)} {hash_rtl(headers)} {build.regs().name}"
 
@@ -128,7 +135,8 @@ def run(
     )  # fmt: skip
     file, files = Path(test_file).resolve(), dict(files or {})
     tests = [*(file.parent / f"{name}.py" for name in parts), file]  # in the order in which they run
-    settings = {"COCOTB_RANDOM_SEED": SEED, **{k: v for k, v in os.environ.items() if k.startswith("COCOTB_")}}
+    settings = {"COCOTB_RANDOM_SEED": SEED, **two_state.settings(python_of(tests[-1]))}
+    settings.update({k: v for k, v in os.environ.items() if k.startswith("COCOTB_")})
     settings.update({"DOORBELL_NIGHTLY": "1"} if FULL else {})
     settings.update(env or {})
     if wave or counted:  # what passed before has left neither

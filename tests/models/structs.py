@@ -42,6 +42,8 @@ class Field:
 
     def encode(self, value: Value) -> int:
         """The field's bits as a number; raises ValueError if the value does not fit."""
+        if type(value) is int and 0 <= value < 1 << self.width:  # what nearly all are
+            return value
         if isinstance(value, str):
             if self.names is None or value not in self.names:
                 raise ValueError(f"{self.name}: there is no {value!r} in {sorted(self.names or ())}")
@@ -87,9 +89,10 @@ class Layout:
         """The struct as a number; fields that are not named are 0. Raises KeyError on a name that it does not have."""
         number = 0
         for name, value in {**(values or {}), **named}.items():
-            if name not in self.fields:
+            field = self.fields.get(name)
+            if field is None:
                 raise KeyError(f"{self.name} has no field {name!r}; it has {', '.join(self.fields)}")
-            number |= self.fields[name].encode(value) << self.fields[name].offset
+            number |= field.encode(value) << field.offset
         return number
 
     def unpack(self, number: int) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class Programs(Bench):
     async def watch_programs(self) -> None:
         while True:
             await FallingEdge(self.dut.clk)
-            if not self.dut.programs.value.to_unsigned():
+            if not int(self.dut.programs.value):
                 continue
             now = self.programs.all()
             if now["range_valid"]:
