@@ -67,8 +67,12 @@ module db_csd_aes
       .s_valid(s_axis_tvalid && req_ready), .s_ready(fifo_ready), .s_data({wants, in, s_axis_tlast, s_axis_tdata}),
       .m_valid(q_valid), .m_ready(q_ready), .m_data({wait_tweak, issue, q_last, q_data})
     );
+    // Four requests wait there, of 19 cycles each.
+    logic tweak_clk;
+    db_clock_rest #(.AFTER(128)) i_tweak_clk (
+      .clk, .awake(rst || key_bus.valid || s_axis_tvalid || tweak_valid), .m_clk(tweak_clk));
     db_csd_tweak #(.CORES(DATA_W == 512 ? 2 : 1), .KEY_SLOTS(KEY_SLOTS)) i_tweak (
-      .clk, .rst, .key_bus, .key_slots,
+      .clk(tweak_clk), .rst, .key_bus, .key_slots,
       .s_valid(s_axis_tvalid && fifo_ready && wants), .s_ready(req_ready),
       .s_slot(in.cmd.key_slot[SLOT_W-1:0]), .s_lba(in.cmd.lba),
       .m_valid(tweak_valid), .m_ready(q_valid && wait_tweak && wrap_ready), .m_tweak(tweak), .m_ok(tweak_ok)

@@ -42,7 +42,9 @@ module db_csd_aes_core
   } ctl_t;
 
   row_ctx_t row;
+  logic     row_clk;
   assign row = s_user;
+  db_clock_rest i_row_clk (.clk, .awake(rst || key_bus.valid || s_valid), .m_clk(row_clk));
 
   // ---- cycle 0: tweaks of the row's blocks, block number within the namespace
   ctl_t              ctl, ctl0_q;
@@ -58,7 +60,7 @@ module db_csd_aes_core
     ctl.is_short = key_slots[ctl.slot].short_key;
     for (int l = 0; l < LANES; l++) ctl.zero[l] = ZERO_RULE && !DIR && !row.cmd.of_program && s_data[128*l+:128] == '0;
   end
-  always_ff @(posedge clk) begin
+  always_ff @(posedge row_clk) begin
     valid0_q <= s_valid && !rst;
     ctl0_q   <= ctl;
     data0_q  <= s_data;
@@ -69,7 +71,7 @@ module db_csd_aes_core
     for (genvar l = 0; l < LANES; l++) begin : g_lane
       assign tweaks[128*l+:128] = xts_alpha_n(base, l);
     end
-    always_ff @(posedge clk) begin
+    always_ff @(posedge row_clk) begin
       tweaks0_q <= tweaks;
       if (s_valid && ctl.xts) next_q <= xts_alpha_n(base, LANES);
     end
@@ -96,7 +98,7 @@ module db_csd_aes_core
     logic [127:0]     counter2_q[LANES];
     logic             valid1_q, valid2_q;
     logic [PAIR_W-1:0] pair1_q, pair2_q;
-    always_ff @(posedge clk)
+    always_ff @(posedge row_clk)
       if (key_bus.valid && key_bus.kind == KEY_IV) iv_mem_q[key_bus.slot[SLOT_W-1:0]] <= key_bus.data;
     for (genvar i = 0; i < 16; i++) begin : g_iv
       assign iv[8*i+:8] = iv_mem_q[ctl.slot][8*(15-i)+:8];
@@ -110,7 +112,7 @@ module db_csd_aes_core
         default: lba_index = {row.cmd.lba, 8'd0};
       endcase
     end
-    always_ff @(posedge clk) begin
+    always_ff @(posedge row_clk) begin
       iv0_q       <= iv;
       index0_q    <= lba_index | (72'(row.row) << LANE_LOG);
       ns0_q       <= row.cmd.of_program ? 8'd0 : row.cmd.nsid[7:0] - 8'd1;
@@ -146,13 +148,22 @@ module db_csd_aes_core
   // ---- AES, and beside it what its result is added to
   ctl_t              ctl_out;
   logic [DATA_W-1:0] aside, aside_out, result;
-  assign aside = ctl2.xts ? tweaks2 : data2;
+  logic [PIPE_CYCLES-1:0] inside_q;  // rows, the newest on the right: of those of other operators AES knows nothing
+  logic              ciphers, pipe_valid, pipe_clk;
+  assign aside   = ctl2.xts ? tweaks2 : data2;
+  assign ciphers = valid2 && (ctl2.ctr || ctl2.xts);
+  assign m_valid = inside_q[PIPE_CYCLES-1];
+  always_ff @(posedge row_clk) begin
+    inside_q <= rst ? '0 : {inside_q[PIPE_CYCLES-2:0], valid2};
+    assert (rst || pipe_valid == (m_valid && (ctl_out.ctr || ctl_out.xts)));
+  end
+  db_clock_rest i_pipe_clk (.clk, .awake(rst || key_bus.valid || ciphers), .m_clk(pipe_clk));
   db_aes_pipe #(.LANES(LANES), .ENC(ENC), .DEC(DEC), .KEY_SLOTS(KEY_SLOTS), .SPLIT(SPLIT)) i_pipe (
-    .clk, .rst, .key_bus, .s_valid(valid2), .s_dec(DEC && ctl2.xts && !ctl2.turns), .s_short(ctl2.is_short),
-    .s_slot(ctl2.slot), .s_data(into), .m_valid, .m_data(result)
+    .clk(pipe_clk), .rst, .key_bus, .s_valid(ciphers), .s_dec(DEC && ctl2.xts && !ctl2.turns), .s_short(ctl2.is_short),
+    .s_slot(ctl2.slot), .s_data(into), .m_valid(pipe_valid), .m_data(result)
   );
   db_csd_delay #(.WIDTH($bits(ctl_t) + DATA_W), .CYCLES(PIPE_CYCLES)) i_aside (
-    .clk, .rst, .s_data({ctl2, aside}), .m_data({ctl_out, aside_out})
+    .clk(row_clk), .rst, .s_data({ctl2, aside}), .m_data({ctl_out, aside_out})
   );
   for (genvar l = 0; l < LANES; l++) begin : g_out
     logic zero, cipher;

@@ -155,6 +155,9 @@ module db_csd_near
   always_ff @(posedge clk) leave <= from_end && !rst ? from.slots : '0;
 
   // ---- slots, and the rows from one to the other
+  logic in_use;  // the next packet is such a command's, or one is inside
+  assign in_use = (told_valid && told.computes) || (packet_valid && packet.computes) || param_valid != '0 ||
+                  inside_q != '0;
   logic [ALL-1:0]             slot_valid, slot_ready, word_valid, gives_valid, gives_ready;
   logic [ALL-1:0][DATA_W-1:0] slot_data, gives_data;
   near_row_t [ALL-1:0]        slot_row, gives_row;
@@ -177,14 +180,16 @@ module db_csd_near
   end
   for (genvar s = 0; s < POOL; s++) begin : g_slot
     db_csd_near_slot #(.DATA_W(DATA_W), .CELLS(CELLS), .OPERATOR(SLOTS[4*s +: 4])) i_slot (
-      .clk, .rst, .operator(operators[s]), .s_param_valid(param_valid[s]), .s_param(param),
+      .clk, .rst, .in_use, .operator(operators[s]), .s_param_valid(param_valid[s]), .s_param(param),
       .s_row_valid(slot_valid[s]), .s_row_ready(slot_ready[s]), .s_row_data(slot_data[s]), .s_row(slot_row[s]),
       .m_word_valid(word_valid[s]), .m_word_ready(words_ready && from_valid && from.last[s]), .m_word(words[s]),
       .m_row_valid(gives_valid[s]), .m_row_ready(gives_ready[s]), .m_row_data(gives_data[s]), .m_row(gives_row[s]));
   end
   assign {gives_valid[POOL], gives_data[POOL], gives_row[POOL]} = '0;
+  logic hash_clk;
+  db_clock_rest i_hash_clk (.clk, .awake(rst || in_use || hashes || written), .m_clk(hash_clk));
   db_csd_near_hash #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .CORES(HASHES), .BYTES(HASH_BYTES)) i_hash (
-    .clk, .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
+    .clk(hash_clk), .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
     .s_param_valid(param_valid[POOL]), .s_param(param), .s_row_valid(slot_valid[POOL]), .s_row_ready(slot_ready[POOL]),
     .s_row_data(slot_data[POOL]), .s_row(slot_row[POOL]), .m_word_valid(word_valid[POOL]),
     .m_word_ready(words_ready && from_valid && from.last[POOL]), .m_word(words[POOL]));

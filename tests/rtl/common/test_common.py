@@ -12,7 +12,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, Timer
 
 ENV = {"COCOTB_LOG_LEVEL": os.environ.get("LOG", "WARNING")}
 
@@ -212,6 +212,34 @@ async def tag_pool(dut: Any) -> None:
         assert len(ever) == n
 
 
+@cocotb.test()
+async def rest(dut: Any) -> None:
+    """An edge for each cycle that is awake and the AFTER behind it; none beside clk's; high as long as clk is."""
+    after = int(os.environ["AFTER"])
+    rng = random.Random(after)
+    dut.awake.value = 0
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    since = None  # cycles since the last one that was awake
+    edges = 0
+    for k in range(3000):
+        awake = rng.random() < (0.5, 0.02)[k // 50 % 2]
+        dut.awake.value = int(awake)
+        await FallingEdge(dut.clk)
+        await ReadOnly()
+        assert not int(dut.m_clk.value)
+        await RisingEdge(dut.clk)
+        before = int(dut.m_clk.value)
+        await ReadOnly()
+        since = 0 if awake else None if since is None else since + 1
+        runs = since is not None and since <= after
+        assert int(dut.m_clk.value) == runs, f"cycle {k}"
+        assert before in (0, int(runs))
+        edges += runs
+        await Timer(1, "ns")
+        assert int(dut.m_clk.value) == runs
+    assert 500 < edges < 2900
+
+
 @pytest.mark.parametrize("depth", [2, 16, 128])
 def test_db_fifo(depth: int) -> None:
     for case in ("fifo", "fifo_latency"):
@@ -238,3 +266,8 @@ def test_db_ram_parts() -> None:
 @pytest.mark.parametrize("n", [2, 5, 16])
 def test_db_tag_pool(n: int) -> None:
     bench.run(__file__, "db_tag_pool", {"N": n}, env={**ENV, "TAGS": str(n)}, testcase="tag_pool")
+
+
+@pytest.mark.parametrize("after", [1, 6])
+def test_db_clock_rest(after: int) -> None:
+    bench.run(__file__, "db_clock_rest", {"AFTER": after}, env={**ENV, "AFTER": str(after)}, testcase="rest")

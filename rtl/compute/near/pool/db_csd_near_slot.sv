@@ -14,6 +14,7 @@ module db_csd_near_slot
 ) (
   input  logic              clk,
   input  logic              rst,
+  input  logic              in_use,         ///< there are words of a program, rows or a result, or are to come
   input  logic [3:0]        operator,       ///< that is in it: OPERATOR, or what it has been exchanged for; 0: nothing
   input  logic              s_param_valid,  ///< a word of the program; only while no packet is inside
   input  near_param_t       s_param,
@@ -34,20 +35,21 @@ module db_csd_near_slot
     $error("%m: OPERATOR must be one of NEAR_IN_SLOTS or NEAR_EXCHANGED (is %0d)", OPERATOR);
   end
 
-  logic       [3:0]             off, param_valid, row_valid, row_ready, word_valid;
+  logic       [3:0]             kind_clk, off, param_valid, row_valid, row_ready, word_valid;
   near_word_t [3:0]             word;
   logic       [1:0]             gives_valid;  // rows: of Grep, of Filter
   logic       [1:0][DATA_W-1:0] gives_data;
   near_row_t  [1:0]             gives;
   logic                         gives_ready;
   for (genvar k = 0; k < 4; k++) begin : g_kind
+    db_clock_rest i_clk (.clk, .awake(rst || (in_use && operator == KINDS[k])), .m_clk(kind_clk[k]));
     assign off[k]         = rst || operator != KINDS[k];
     assign param_valid[k] = s_param_valid && operator == KINDS[k];
     assign row_valid[k]   = s_row_valid && operator == KINDS[k];
   end
   if (OPERATOR == NEAR_GREP || OPERATOR == NEAR_EXCHANGED) begin : g_grep
     db_csd_near_grep #(.DATA_W(DATA_W), .CELLS(CELLS)) i_grep (
-      .clk, .rst(off[0]), .s_param_valid(param_valid[0]), .s_param, .s_row_valid(row_valid[0]),
+      .clk(kind_clk[0]), .rst(off[0]), .s_param_valid(param_valid[0]), .s_param, .s_row_valid(row_valid[0]),
       .s_row_ready(row_ready[0]), .s_row_data, .s_row, .m_word_valid(word_valid[0]), .m_word_ready, .m_word(word[0]),
       .m_row_valid(gives_valid[0]), .m_row_ready(gives_ready), .m_row_data(gives_data[0]), .m_row(gives[0]));
   end else begin : g_no_grep
@@ -55,21 +57,21 @@ module db_csd_near_slot
   end
   if (OPERATOR == NEAR_AGGREGATE || OPERATOR == NEAR_EXCHANGED) begin : g_aggregate
     db_csd_near_aggregate #(.DATA_W(DATA_W)) i_aggregate (
-      .clk, .rst(off[1]), .s_param_valid(param_valid[1]), .s_param, .s_row_valid(row_valid[1]),
+      .clk(kind_clk[1]), .rst(off[1]), .s_param_valid(param_valid[1]), .s_param, .s_row_valid(row_valid[1]),
       .s_row_ready(row_ready[1]), .s_row_data, .s_row, .m_word_valid(word_valid[1]), .m_word_ready, .m_word(word[1]));
   end else begin : g_no_aggregate
     assign {row_ready[1], word_valid[1], word[1]} = '0;
   end
   if (OPERATOR == NEAR_CSV || OPERATOR == NEAR_EXCHANGED) begin : g_csv
     db_csd_near_csv #(.DATA_W(DATA_W)) i_csv (
-      .clk, .rst(off[2]), .s_param_valid(param_valid[2]), .s_param, .s_row_valid(row_valid[2]),
+      .clk(kind_clk[2]), .rst(off[2]), .s_param_valid(param_valid[2]), .s_param, .s_row_valid(row_valid[2]),
       .s_row_ready(row_ready[2]), .s_row_data, .s_row, .m_word_valid(word_valid[2]), .m_word_ready, .m_word(word[2]));
   end else begin : g_no_csv
     assign {row_ready[2], word_valid[2], word[2]} = '0;
   end
   if (OPERATOR == NEAR_FILTER || OPERATOR == NEAR_EXCHANGED) begin : g_filter
     db_csd_near_filter #(.DATA_W(DATA_W)) i_filter (
-      .clk, .rst(off[3]), .s_param_valid(param_valid[3]), .s_param, .s_row_valid(row_valid[3]),
+      .clk(kind_clk[3]), .rst(off[3]), .s_param_valid(param_valid[3]), .s_param, .s_row_valid(row_valid[3]),
       .s_row_ready(row_ready[3]), .s_row_data, .s_row, .m_row_valid(gives_valid[1]), .m_row_ready(gives_ready),
       .m_row_data(gives_data[1]), .m_row(gives[1]));
   end else begin : g_no_filter
