@@ -18,10 +18,11 @@ pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 NUM_NS = 6
-PARAMS = {"NUM_NS": NUM_NS, "NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}
 MEMORY_LOG2 = 21
-SLM = {**PARAMS, "CMB_LOG2": MEMORY_LOG2, "SLM": 1}
-"""With card memory, and namespaces of memory and programs."""
+PLAIN = {"NUM_NS": NUM_NS, "NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}
+"""What several functions have, so that both are tested; see csd_functions.py."""
+PARAMS = {**PLAIN, "CMB_LOG2": MEMORY_LOG2, "SLM": 1}
+"""With card memory, and namespaces of memory and programs, of which a host without `all_sets` sees nothing."""
 NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
 """What db_csd is tested with where no width matters: half the AES to build and to simulate. A soak has the same."""
 

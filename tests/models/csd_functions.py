@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from csd_drive import PARAMS, csd, ctr, get, io, xts
+from csd_drive import PLAIN, csd, ctr, get, io, xts
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces, virtualization
@@ -32,7 +32,7 @@ def functions(
 ) -> list[Driver]:
     """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index
     NSID - 1; VFs 1 and 2 share the one behind them."""
-    params = PARAMS | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {}) | (more or {})
+    params = PLAIN | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {}) | (more or {})
     media = (num_fn + 7) * SIZE
     size = {"memory": MEMORY, "media_size": media}
     pf = csd(make_drive, queues=QUEUES, all_sets=all_sets, num_fn=num_fn, params=params, **size)

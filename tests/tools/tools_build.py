@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from doorbell.build.cache import cached, hash_files
-from doorbell.build.guest_tools import COMMANDS, FLAGS, TOOLS, compile_tools, guest_tools, sources
+from doorbell.build.guest_tools import COMMANDS, FLAGS, TOOLS, compile_tools, flags_for, guest_tools, sources
 
 FAKE = Path(__file__).with_name("fake_device.c")
 
@@ -18,8 +18,7 @@ def tools(fake: bool) -> Path:
     """The folder that has the commands. Those with a fake drive stop at undefined behaviour."""
     if not fake:
         return guest_tools()
-    flags = ["-target", f"{platform.machine()}-linux-musl", "-static", "-O1"]
-    flags += ["-fsanitize=undefined", "-fsanitize-trap=undefined"]
+    flags = [*flags_for(platform.machine()), "-fsanitize=undefined", "-fsanitize-trap=undefined"]
     files = {c: on_a_fake_drive(c) for c in COMMANDS}
     key = (FLAGS, flags, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), version("ziglang"))
     return cached("tools-fake", key, lambda out: compile_tools(out, files, flags))

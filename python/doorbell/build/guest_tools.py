@@ -35,9 +35,14 @@ def sources(command: str) -> list[Path]:
     return sorted(f for pattern in ("near*.c", *COMMANDS[command]) for f in TOOLS.glob(pattern))
 
 
+def flags_for(machine: str) -> list[str]:
+    """Static, for any Linux of such a machine. With the same flags the C library is compiled once."""
+    return ["-target", f"{machine}-linux-musl", "-static", "-O2", "-s"]
+
+
 def guest_tools() -> Path:
     """The folder that has the commands, for x86-64; built if it is missing."""
-    flags = ["-target", "x86_64-linux-musl", "-static", "-O2", "-s"]
+    flags = flags_for("x86_64")
     files = {command: sources(command) for command in COMMANDS}
     key = (FLAGS, flags, hash_files(TOOLS.glob("*.[ch]")), version("ziglang"))
     return cached("guest-tools", key, lambda out: compile_tools(out, files, flags))

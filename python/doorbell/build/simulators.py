@@ -119,7 +119,8 @@ def simulator(
     params: the top's parameters where they differ from its defaults. coverage: what it counts (coverage.py; None:
     what the tests ask for). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
     extra: files that are not in rtl/, the top's first.
-    With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md).
+    With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md), with DOORBELL_CLOCKS_RUN=1 no clock
+    stands still (rtl/common/db_clock_rest.sv).
     """
     if coverage is None:
         coverage = counting.wanted()
@@ -139,6 +140,7 @@ def simulator(
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
         *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
         *counting.OPTIONS[coverage],
+        *(["-DDB_CLOCKS_RUN"] if os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else []),
         *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
     key = (

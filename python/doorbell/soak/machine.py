@@ -29,7 +29,7 @@ SHAPES = {
     "db_csd": Shape(spaces=6, keys=True, manage=True, near=True),
     "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}}
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1, "CMB_LOG2": 21, "SLM": 1}}
 """Of a top, beside NUM_NS: those of its tests too."""
 NOTHING: Mapping[str, Any] = {}
 PATIENCE_US = 2_000_000  # longer than any command of these may take

@@ -160,7 +160,7 @@ def test_key_commands(make_drive: MakeDrive) -> None:
     expect(compute.load_key_try(drive, 1, K1[:16], K1[:16]), Status.INVALID_FIELD)
     assert not compute.state(drive).xts
     for nsid, value, status in ((1, 14, Status.INVALID_FIELD), (1, 3 | 16 << 8, Status.INVALID_FIELD),
-                                (1, 1 << 6, Status.INVALID_FIELD), (NUM_NS + 1, 0, Status.INVALID_NS),
+                                (1, 1 << 6, Status.INVALID_FIELD), (NUM_NS + 3, 0, Status.INVALID_NS),
                                 (0, 0, Status.INVALID_NS)):  # fmt: skip
         expect(drive.admin_try(VendorOpc.BIND, nsid=nsid, cdw10=value), status)
     expect(drive.admin_try(VendorOpc.KEY_ERASE, cdw10=16), Status.INVALID_FIELD)

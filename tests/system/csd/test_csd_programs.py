@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from csd_drive import MEMORY_LOG2, NARROW, NUM_NS, SLM, cut_off, io, put, rates_of
+from csd_drive import MEMORY_LOG2, NARROW, NUM_NS, PARAMS, cut_off, io, put, rates_of
 from csd_functions import NUM_FN, functions
 from doorbell.compute import drive as compute
 from doorbell.compute import near
@@ -35,7 +35,7 @@ HALF = Filter(16, (Predicate(ColumnType.U8, 0, NearComparison.LESS, 0x80),))
 
 
 def start(make_drive: MakeDrive, queues: int = 2, **options: Any) -> tuple[Driver, Programs]:
-    drive = make_drive(top="db_csd", **{"params": SLM, **NARROW, **options})
+    drive = make_drive(top="db_csd", **{"params": PARAMS, **NARROW, **options})
     drive.start(queues=queues, entries=64, all_sets=True)
     return drive, Programs(drive)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BACKEND
-from csd_drive import PARAMS, SLM, xts
+from csd_drive import PARAMS, PLAIN, xts
 from doorbell.device.sim import SETTINGS
 from test_vm import GUEST, pytestmark, vm
 
@@ -79,10 +79,10 @@ def fine(tmp_path: Path, params: dict[str, int], size: str, script: str) -> None
 @pytest.mark.nightly
 def test_tools(tmp_path: Path) -> None:
     """The tools in Linux on files of an ext4, by the drive: what grep, awk, sha256sum and the CPU say."""
-    fine(tmp_path, PARAMS, "384M", "near.sh")
+    fine(tmp_path, PLAIN, "384M", "near.sh")
 
 
 @pytest.mark.nightly
 def test_programs(tmp_path: Path) -> None:
     """Namespaces of memory and programs by Linux's passthrough: a program finds in the memory what grep finds."""
-    fine(tmp_path, SLM, "64M", "programs.sh")
+    fine(tmp_path, PARAMS, "64M", "programs.sh")
