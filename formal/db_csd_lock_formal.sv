@@ -87,8 +87,7 @@ module db_csd_lock_formal
 
   // ---- how it comes about: who is where
   logic [CORE-1:0] row_at;    // a row in each cycle of the core
-  assign row_at    = {dut.i_core.i_pipe.valid_q, dut.i_core.g_ctr.valid2_q, dut.i_core.g_ctr.valid1_q,
-                      dut.i_core.valid0_q};
+  assign row_at    = {dut.i_core.inside_q, dut.i_core.g_ctr.valid2_q, dut.i_core.g_ctr.valid1_q, dut.i_core.valid0_q};
   always_comb if (started_q && !rst) begin
     for (int i = 0; i < CORE; i++) assert (came_q[i] == came_q[i+1] + 6'(row_at[i]));
     assert (pushed_q == came_q[CORE]);

@@ -69,7 +69,7 @@ module db_csd_aes
     );
     // Four requests wait there, of 19 cycles each.
     logic tweak_clk;
-    db_clock_rest #(.AFTER(128)) i_tweak_clk (
+    db_clock_gate #(.AFTER(128)) i_tweak_clk (
       .clk, .awake(rst || key_bus.valid || s_axis_tvalid || tweak_valid), .m_clk(tweak_clk));
     db_csd_tweak #(.CORES(DATA_W == 512 ? 2 : 1), .KEY_SLOTS(KEY_SLOTS)) i_tweak (
       .clk(tweak_clk), .rst, .key_bus, .key_slots,

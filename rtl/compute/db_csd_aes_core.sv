@@ -44,7 +44,7 @@ module db_csd_aes_core
   row_ctx_t row;
   logic     row_clk;
   assign row = s_user;
-  db_clock_rest i_row_clk (.clk, .awake(rst || key_bus.valid || s_valid), .m_clk(row_clk));
+  db_clock_gate i_row_clk (.clk, .awake(rst || key_bus.valid || s_valid), .m_clk(row_clk));
 
   // ---- cycle 0: tweaks of the row's blocks, block number within the namespace
   ctl_t              ctl, ctl0_q;
@@ -157,7 +157,7 @@ module db_csd_aes_core
     inside_q <= rst ? '0 : {inside_q[PIPE_CYCLES-2:0], valid2};
     assert (rst || pipe_valid == (m_valid && (ctl_out.ctr || ctl_out.xts)));
   end
-  db_clock_rest i_pipe_clk (.clk, .awake(rst || key_bus.valid || ciphers), .m_clk(pipe_clk));
+  db_clock_gate i_pipe_clk (.clk, .awake(rst || key_bus.valid || ciphers), .m_clk(pipe_clk));
   db_aes_pipe #(.LANES(LANES), .ENC(ENC), .DEC(DEC), .KEY_SLOTS(KEY_SLOTS), .SPLIT(SPLIT)) i_pipe (
     .clk(pipe_clk), .rst, .key_bus, .s_valid(ciphers), .s_dec(DEC && ctl2.xts && !ctl2.turns), .s_short(ctl2.is_short),
     .s_slot(ctl2.slot), .s_data(into), .m_valid(pipe_valid), .m_data(result)

@@ -120,7 +120,7 @@ def simulator(
     what the tests ask for). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
     extra: files that are not in rtl/, the top's first.
     With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md), with DOORBELL_CLOCKS_RUN=1 no clock
-    stands still (rtl/common/db_clock_rest.sv).
+    stands still (rtl/common/db_clock_gate.sv).
     """
     if coverage is None:
         coverage = counting.wanted()

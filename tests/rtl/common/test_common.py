@@ -213,7 +213,7 @@ async def tag_pool(dut: Any) -> None:
 
 
 @cocotb.test()
-async def rest(dut: Any) -> None:
+async def clock_gate(dut: Any) -> None:
     """An edge for each cycle that is awake and the AFTER behind it; none beside clk's; high as long as clk is."""
     after = int(os.environ["AFTER"])
     rng = random.Random(after)
@@ -269,5 +269,5 @@ def test_db_tag_pool(n: int) -> None:
 
 
 @pytest.mark.parametrize("after", [1, 6])
-def test_db_clock_rest(after: int) -> None:
-    bench.run(__file__, "db_clock_rest", {"AFTER": after}, env={**ENV, "AFTER": str(after)}, testcase="rest")
+def test_db_clock_gate(after: int) -> None:
+    bench.run(__file__, "db_clock_gate", {"AFTER": after}, env={**ENV, "AFTER": str(after)}, testcase="clock_gate")

@@ -42,7 +42,7 @@ module db_csd_near_slot
   near_row_t  [1:0]             gives;
   logic                         gives_ready;
   for (genvar k = 0; k < 4; k++) begin : g_kind
-    db_clock_rest i_clk (.clk, .awake(rst || (in_use && operator == KINDS[k])), .m_clk(kind_clk[k]));
+    db_clock_gate i_clk (.clk, .awake(rst || (in_use && operator == KINDS[k])), .m_clk(kind_clk[k]));
     assign off[k]         = rst || operator != KINDS[k];
     assign param_valid[k] = s_param_valid && operator == KINDS[k];
     assign row_valid[k]   = s_row_valid && operator == KINDS[k];

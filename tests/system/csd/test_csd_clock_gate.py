@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks that stand still in simulation (rtl/common/db_clock_rest.sv) change nothing: a soak of db_csd ends as it does
+"""Clocks that are gated in simulation (rtl/common/db_clock_gate.sv) change nothing: a soak of db_csd ends as it does
 with clocks that run, in the same cycle."""
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of a block that rests most of the time. In simulation it stands still `AFTER` cycles behind the last one in
-// which the block was awake, so that what rests costs no time to simulate: half of db_csd's. In synthesis it is clk.
+// Gates the clock of a block that rests most of the time, in simulation alone: from `AFTER` cycles behind the last one
+// in which the block was awake it has no edge, so that what rests costs no time to simulate. In synthesis it is clk.
 //
 // It may change nothing: whoever is behind it does nothing with a clock that it would not do without one. So it is
 // awake in resets, with whatever comes in, and while anything is inside that moves by itself.
 // Latency: none: a cycle in which it is awake has its edge. Throughput: -
-module db_clock_rest #(
+module db_clock_gate #(
   parameter int AFTER = 64  ///< cycles that the block may go on behind the last one with awake: 1..1024
 ) (
   input  logic clk,    ///< one that does not rest itself
