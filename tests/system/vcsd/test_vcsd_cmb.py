@@ -7,7 +7,8 @@ import random
 
 import pytest
 from cards import PARAMS, SIZE, one_of_all
-from csd_drive import NARROW, SLM
+from csd_drive import NARROW
+from csd_drive import PARAMS as CSD_PARAMS
 from doorbell.compute import near
 from doorbell.nvme.cmb import Cmb
 from doorbell.nvme.driver import Driver
@@ -36,7 +37,7 @@ def test_on_a_card_with_ssds(make_drive: MakeDrive) -> None:
 
 def test_with_operators(make_drive: MakeDrive) -> None:
     """Results of near-storage commands, too, can lie in card memory: of the command only its CQE crosses the link."""
-    drive = make_drive(top="db_csd", params=SLM, **NARROW)
+    drive = make_drive(top="db_csd", params=CSD_PARAMS, **NARROW)
     drive.start(queues=1, entries=64)
     cmb = works(drive)
     data = random.Random(5).randbytes(64 * 512)
