@@ -186,10 +186,8 @@ module db_csd_near
       .m_row_valid(gives_valid[s]), .m_row_ready(gives_ready[s]), .m_row_data(gives_data[s]), .m_row(gives_row[s]));
   end
   assign {gives_valid[POOL], gives_data[POOL], gives_row[POOL]} = '0;
-  logic hash_clk;
-  db_clock_gate i_hash_clk (.clk, .awake(rst || in_use || hashes || written), .m_clk(hash_clk));
   db_csd_near_hash #(.DATA_W(DATA_W), .NUM_FN(NUM_FN), .CORES(HASHES), .BYTES(HASH_BYTES)) i_hash (
-    .clk(hash_clk), .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
+    .clk, .rst, .working(hashes), .s_forget(written), .s_forget_owner(written_owner),
     .s_param_valid(param_valid[POOL]), .s_param(param), .s_row_valid(slot_valid[POOL]), .s_row_ready(slot_ready[POOL]),
     .s_row_data(slot_data[POOL]), .s_row(slot_row[POOL]), .m_word_valid(word_valid[POOL]),
     .m_word_ready(words_ready && from_valid && from.last[POOL]), .m_word(words[POOL]));
