@@ -16,20 +16,24 @@ module db_clock_gate #(
     $error("%m: AFTER must be 1..1024 (is %0d)", AFTER);
   end
 `ifdef SYNTHESIS
-  `define DB_CLOCKS_RUN
-`endif
-`ifdef DB_CLOCKS_RUN
-  logic unused_ok;
-  assign unused_ok = &{1'b0, awake};
-  assign m_clk     = clk;
+  localparam bit RUNS = 1'b1;
+`elsif DB_CLOCKS_RUN
+  localparam bit RUNS = 1'b1;  // DOORBELL_CLOCKS_RUN=1, and proofs
 `else
-  logic                     runs_q;
-  logic [$clog2(AFTER+1)-1:0] left_q;
-  always_ff @(posedge clk) begin
-    if (awake)             left_q <= ($bits(left_q))'(AFTER);
-    else if (left_q != '0) left_q <= left_q - 1'b1;
-  end
-  always_ff @(negedge clk) runs_q <= awake || left_q != '0;
-  assign m_clk = clk && runs_q;
+  localparam bit RUNS = 1'b0;
 `endif
+  if (RUNS) begin : g_runs
+    logic unused_ok;
+    assign unused_ok = &{1'b0, awake};
+    assign m_clk     = clk;
+  end else begin : g_gated
+    logic                       runs_q;
+    logic [$clog2(AFTER+1)-1:0] left_q;
+    always_ff @(posedge clk) begin
+      if (awake)             left_q <= ($bits(left_q))'(AFTER);
+      else if (left_q != '0) left_q <= left_q - 1'b1;
+    end
+    always_ff @(negedge clk) runs_q <= awake || left_q != '0;
+    assign m_clk = clk && runs_q;
+  end
 endmodule

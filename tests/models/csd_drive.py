@@ -12,17 +12,18 @@ import pytest
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
+from doorbell.soak.machine import PARAMS as SOAKED
 from traffic import MakeDrive
 
 pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 NUM_NS = 6
-MEMORY_LOG2 = 21
-PLAIN = {"NUM_NS": NUM_NS, "NEAR": 1, "NEAR_HASHES": 2, "SGL": 1}
-"""What several functions have, so that both are tested; see csd_functions.py."""
-PARAMS = {**PLAIN, "CMB_LOG2": MEMORY_LOG2, "SLM": 1}
+PARAMS = {"NUM_NS": NUM_NS, **SOAKED["db_csd"]}
 """With card memory, and namespaces of memory and programs, of which a host without `all_sets` sees nothing."""
+MEMORY_LOG2 = PARAMS["CMB_LOG2"]
+PLAIN = {name: value for name, value in PARAMS.items() if name not in ("CMB_LOG2", "SLM")}
+"""What several functions have, so that both are tested; see csd_functions.py."""
 NARROW: dict[str, Any] = {"data_w": 128, "link": "gen3x4"}
 """What db_csd is tested with where no width matters: half the AES to build and to simulate. A soak has the same."""
 

@@ -29,13 +29,6 @@ def _bit(self: Any) -> int:
     return int(self._handle.get_signal_val_long())
 
 
-def _set(self: Any, value: Any) -> None:
-    if isinstance(value, handle._Action):
-        value._dispatch(self)
-    else:
-        self._set_value(value, handle._GPISetAction.DEPOSIT)
-
-
 _set_any = Array._set_value
 
 
@@ -60,6 +53,7 @@ def install() -> None:
     """In the simulation, before its first test."""
     if ASKS not in os.environ:
         return
-    Array.value = property(_array, _set)
+    cocotbs = handle.ValueObjectBase.value.fset
+    Array.value = property(_array, cocotbs)
     Array._set_value = _set_array
-    Bit.value = property(_bit, _set)
+    Bit.value = property(_bit, cocotbs)

@@ -41,8 +41,11 @@ module db_csd_near_slot
   logic       [1:0][DATA_W-1:0] gives_data;
   near_row_t  [1:0]             gives;
   logic                         gives_ready;
+  logic       [3:0]             operator_q;   // an exchange is a reset, for which there is a clock
+  always_ff @(posedge clk) operator_q <= operator;
   for (genvar k = 0; k < 4; k++) begin : g_kind
-    db_clock_gate i_clk (.clk, .awake(rst || (in_use && operator == KINDS[k])), .m_clk(kind_clk[k]));
+    db_clock_gate i_clk (
+      .clk, .awake(rst || operator != operator_q || (in_use && operator == KINDS[k])), .m_clk(kind_clk[k]));
     assign off[k]         = rst || operator != KINDS[k];
     assign param_valid[k] = s_param_valid && operator == KINDS[k];
     assign row_valid[k]   = s_row_valid && operator == KINDS[k];
