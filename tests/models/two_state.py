@@ -8,6 +8,7 @@ would give it. What is no number goes cocotb's way. cocotbext-axi wants LogicArr
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from cocotb import handle
 
 ASKS = "DOORBELL_TWO_STATE"
 STRAIGHT = "COCOTB_TRUST_INERTIAL_WRITES"
+WANTS_ARRAYS = re.compile(r"^\s*(from|import) cocotbext\.axi\b", re.MULTILINE)
 
 Array, Bit = handle._LogicArrayObjectBase, handle.LogicObject
 WIDTHS: dict[Any, int] = {}
@@ -46,7 +48,7 @@ def _set_array(self: Any, value: Any, action: Any) -> None:
 
 def settings(sources: Iterable[Path]) -> dict[str, str]:
     """Of the environment of a bench that is made of these files of Python."""
-    return {} if any("cocotbext.axi" in file.read_text() for file in sources) else {ASKS: "1", STRAIGHT: "1"}
+    return {} if any(WANTS_ARRAYS.search(file.read_text()) for file in sources) else {ASKS: "1", STRAIGHT: "1"}
 
 
 def install() -> None:

@@ -240,10 +240,36 @@ async def clock_gate(dut: Any) -> None:
     assert 500 < edges < 2900
 
 
+@cocotb.test()
+async def values(dut: Any) -> None:
+    """Narrow and wide ones come as numbers; what does not fit, or comes when nothing may be written, raises."""
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    await reset(dut, dut.s_valid, dut.m_ready)
+    width = len(dut.s_data)
+    for number in (0, 1, (1 << width) - 1, 0x5A5A & (1 << width) - 1):
+        dut.s_data.value, dut.s_valid.value = number, number & 1
+        await RisingEdge(dut.clk)
+        assert type(dut.s_data.value) is int and type(dut.s_valid.value) is int
+        assert (dut.s_data.value, dut.s_valid.value) == (number, number & 1)
+    dut.s_data.value = "1".zfill(width)
+    await RisingEdge(dut.clk)
+    assert dut.s_data.value == 1
+    with pytest.raises(ValueError, match="out of range"):
+        dut.s_data.value = 1 << width
+    await ReadOnly()
+    with pytest.raises(RuntimeError, match="ReadOnly"):
+        dut.s_data.value = 0
+
+
 @pytest.mark.parametrize("depth", [2, 16, 128])
 def test_db_fifo(depth: int) -> None:
     for case in ("fifo", "fifo_latency"):
         bench.run(__file__, "db_fifo", {"WIDTH": 16, "DEPTH": depth}, env={**ENV, "DEPTH": str(depth)}, testcase=case)
+
+
+@pytest.mark.parametrize("width", [16, 40])
+def test_values_are_numbers(width: int) -> None:
+    bench.run(__file__, "db_skid", {"WIDTH": width}, env=ENV, testcase="values")
 
 
 def test_db_skid() -> None:

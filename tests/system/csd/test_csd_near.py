@@ -173,6 +173,7 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
     expect(near.run(drive, 0, 0, 2)[0], Status.INVALID_FIELD)  # it was never loaded
     data = drive.buffer(1024)
     expect(near.run(drive, 0, 0, 2, source=data.address)[0], Status.INVALID_FIELD)
+    data.free()
     expect(near.run(drive, 1, drive.namespace.nsze - 1, 2)[0], Status.LBA_RANGE)  # type: ignore[union-attr]
     expect(near.run(drive, 1, 0, 1, nsid=77)[0], Status.INVALID_NS)
 
