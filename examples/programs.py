@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a function's memory is written and read, and how fast programs look at what is in it (docs/csd/programs.md).
+"""How fast a function's memory is written, read, filled and copied to, and how fast programs look at what is in it
+(docs/csd/programs.md).
 
 ./doorbell python examples/programs.py
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
-from doorbell.compute.programs import Programs
+from doorbell.compute.programs import Blocks, Programs
 from doorbell.device import open_sim
 from doorbell.nvme import Command, Driver, HostMemory
 from doorbell.nvme.constants import SlmOpc
@@ -38,6 +39,14 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
     def move(opcode: SlmOpc, size: int) -> Callable[[int], Command]:
         return lambda block: own.move(opcode, block * drive.block_size, size, drive.buffer(size))
 
+    def copy(size: int) -> Callable[[int], Command]:
+        return lambda block: own.submit_copy(
+            block * drive.block_size, size, [Blocks(1, block, size // drive.block_size)], drive.buffer(32)
+        )
+
+    def fill(size: int) -> Callable[[int], Command]:
+        return lambda block: own.submit_fill(block * drive.block_size, size)
+
     def execute(pind: int, rsid: int, size: int) -> Callable[[int], Command]:
         return lambda block: own.submit(pind, rsid, size)
 
@@ -45,6 +54,8 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
     for size in sizes:
         rows.append(moved(drive, "Memory Write", size, move(SlmOpc.WRITE, size)))
         rows.append(moved(drive, "Memory Read", size, move(SlmOpc.READ, size)))
+        rows.append(moved(drive, "Memory Copy, of blocks", size, copy(size)))
+        rows.append(moved(drive, "Memory Fill", size, fill(size)))
         for pind, name in enumerate(programs):
             rsid = own.create_ranges((0, size), (RESULT, size if pind else 64))
             rows.append(moved(drive, name, size, execute(pind, rsid, size)))
@@ -54,6 +65,6 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Stored]:
 
 
 if __name__ == "__main__":
-    print(f"{'':18} {'size':>8} {'GB/s':>7} {'on the link':>12}")
+    print(f"{'':22} {'size':>8} {'GB/s':>7} {'on the link':>12}")
     for row in measure():
-        print(f"{row.what:18} {row.size:8} {row.gb_per_s:7.2f} {row.on_link:11.1%}")
+        print(f"{row.what:22} {row.size:8} {row.gb_per_s:7.2f} {row.on_link:11.1%}")

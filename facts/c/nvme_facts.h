@@ -89,9 +89,9 @@ enum {
 
 // I/O commands of the Subsystem Local Memory command set.
 enum {
-    SLM_OPC_FILL = 0x00,
     SLM_OPC_COPY = 0x01,
     SLM_OPC_READ = 0x02,
+    SLM_OPC_FILL = 0x04,
     SLM_OPC_WRITE = 0x05,
 };
 
@@ -204,6 +204,7 @@ enum {
     STATUS_INVALID_PI = 0x181,
     STATUS_READ_ONLY = 0x182,
     STATUS_SIZE_LIMIT = 0x183,
+    STATUS_OVERLAPPING_IO_RANGE = 0x187,
     // ... of the Computational Programs command set
     STATUS_NS_NOT_REACHABLE = 0x188,
     STATUS_INSUFFICIENT_RESOURCES = 0x189,

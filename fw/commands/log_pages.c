@@ -139,7 +139,8 @@ static uint32_t effects_page(struct request* r) {
     }
     if (csi_of(r) == CSI_SLM) {
         page[1024 + 4 * SLM_OPC_READ] = EFFECTS_CSUPP;
-        page[1024 + 4 * SLM_OPC_WRITE] = EFFECTS_CSUPP | EFFECTS_LBCC;
+        page[1024 + 4 * SLM_OPC_WRITE] = page[1024 + 4 * SLM_OPC_FILL] = EFFECTS_CSUPP | EFFECTS_LBCC;
+        page[1024 + 4 * SLM_OPC_COPY] = EFFECTS_CSUPP | EFFECTS_LBCC;
         return 2048;
     }
     if (csi_of(r) == CSI_PROGRAMS) {

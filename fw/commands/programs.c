@@ -146,20 +146,23 @@ SMALL uint32_t range_sets_page(struct request* r) {
 }
 
 // ---------------------------------------------------------------- Identify Namespace
-/// Of memory: its size and capacity in bytes. Of programs: MAXACT, MAXMEMRS, MRSG in bytes, MAXMEMR, MAXPB.
+/// Of memory: its size and capacity in bytes, the ranges of a Memory Copy. Of programs: MAXACT, MAXMEMRS, MRSG in bytes,
+/// MAXMEMR, MAXPB.
 SMALL uint32_t own_identify(struct request* r, uint32_t csi) {
     uint8_t* page = page_of(r);
     uint32_t bytes = 1u << hw_memory_log2();
     if (csi == CSI_SLM) {
         put64(page, bytes);
         put64(page + 8, bytes);
+        put32(page + 16, COPY_RANGES);
     } else {
         put16(page, PROGRAMS_EACH);
         put16(page + 2, RANGE_SETS);
         put16(page + 4, 512);
         put16(page + 6, RANGES_EACH);
         put64(page + 8, PROGRAMS_EACH * PROGRAM_BYTES);
+        put32(page + 16, 0);
     }
-    return 16;
+    return 20;
 }
 #endif

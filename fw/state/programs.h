@@ -15,8 +15,9 @@
 struct drive;
 struct function;
 
-enum { PROGRAMS_EACH = 4, RANGE_SETS = 4, RANGES_EACH = 2 };  // of a function; ranges of a set
-enum { PROGRAM_BYTES = 1024, RANGE_BYTES = 1 << 20 };         // of a program, of a range at most
+/// Of a function; ranges of a set; of a Memory Copy, as db_ssd_copy has them.
+enum { PROGRAMS_EACH = 4, RANGE_SETS = 4, RANGES_EACH = 2, COPY_RANGES = 4 };
+enum { PROGRAM_BYTES = 1024, RANGE_BYTES = 1 << 20 };  // of a program, of a range at most
 
 struct range {
     uint32_t start, bytes;

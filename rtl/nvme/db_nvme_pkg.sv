@@ -85,9 +85,9 @@ package db_nvme_pkg;
   localparam logic [7:0] OPC_COPY = 8'h19;
 
   // I/O commands of the Subsystem Local Memory command set.
-  localparam logic [7:0] SLM_OPC_FILL = 8'h00;
   localparam logic [7:0] SLM_OPC_COPY = 8'h01;
   localparam logic [7:0] SLM_OPC_READ = 8'h02;
+  localparam logic [7:0] SLM_OPC_FILL = 8'h04;
   localparam logic [7:0] SLM_OPC_WRITE = 8'h05;
 
   // I/O commands of the Computational Programs command set.
@@ -181,6 +181,7 @@ package db_nvme_pkg;
   localparam logic [7:0] SC_INVALID_PI = 8'h81;
   localparam logic [7:0] SC_READ_ONLY = 8'h82;
   localparam logic [7:0] SC_SIZE_LIMIT = 8'h83;
+  localparam logic [7:0] SC_OVERLAPPING_IO_RANGE = 8'h87;
   localparam logic [7:0] SC_NS_NOT_REACHABLE = 8'h88;
   localparam logic [7:0] SC_INSUFFICIENT_RESOURCES = 8'h89;
   localparam logic [7:0] SC_INSUFFICIENT_PROGRAM_RESOURCES = 8'h8a;

@@ -222,6 +222,7 @@ module db_ssd_core
   abort_cmd_t              abort_cmd;
   abort_found_t            abort_found;
   near_again_t             again;
+  copy_range_t             copy_range;
   db_ssd_front #(
     .DATA_W(DATA_W), .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .QUEUE_MIN(QUEUE_MIN),
     .QUEUE_MAX(QUEUE_MAX), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR), .SLM(SLM),
@@ -243,13 +244,13 @@ module db_ssd_core
     .s_axis_info(row_info[RD_SQE]), .s_axis_user(row_user[RD_SQE]), .sq_lookup_sqid, .sq_lookup, .sq_deleted,
     .s_retired_valid(retired_valid), .s_retired(retired), .s_done_valid(done_valid), .s_done_slot(done_slot),
     .done_aborted, .s_done_again(done_again), .s_again_valid(again_valid), .s_again_ready(again_ready), .s_again(again),
-    .s_slot(ask_slot[ASKERS-1:0]), .slot_aborted(ask_aborted[ASKERS-1:0]), .s_abort_start(abort_start),
-    .s_abort(abort_cmd), .abort_busy, .abort_found, .abort_watching, .abort_caught, .fence, .fenced,
-    .s_ns_valid(ns_valid), .s_ns(ns_entry), .s_programs(programs), .ns_locked, .m_admin_valid(admin_sqe_valid),
-    .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken), .m_read_valid(read_cmd_valid),
-    .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid), .m_write_ready(write_cmd_ready), .m_cmd(cmd),
-    .m_tap_cmd(tap_cmd), .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot), .m_ctx(ctx),
-    .m_completion_valid(slot_completion_valid[0]), .m_completion_ready(slot_completion_ready[0]),
+    .s_copy_range(copy_range), .s_slot(ask_slot[ASKERS-1:0]), .slot_aborted(ask_aborted[ASKERS-1:0]),
+    .s_abort_start(abort_start), .s_abort(abort_cmd), .abort_busy, .abort_found, .abort_watching, .abort_caught,
+    .fence, .fenced, .s_ns_valid(ns_valid), .s_ns(ns_entry), .s_programs(programs), .ns_locked,
+    .m_admin_valid(admin_sqe_valid), .m_admin_ready(admin_sqe_ready), .m_admin(admin_sqe), .s_admin_taken(admin_taken),
+    .m_read_valid(read_cmd_valid), .m_read_ready(read_cmd_ready), .m_write_valid(write_cmd_valid),
+    .m_write_ready(write_cmd_ready), .m_cmd(cmd), .m_tap_cmd(tap_cmd), .m_ctx_valid(ctx_valid), .m_ctx_slot(ctx_slot),
+    .m_ctx(ctx), .m_completion_valid(slot_completion_valid[0]), .m_completion_ready(slot_completion_ready[0]),
     .m_completion(slot_completion[0]), .busy(front_busy), .stat_doorbell(stat.doorbell), .stat_fetch(stat.fetch),
     .stat_decode(stat.decode));
 
@@ -297,7 +298,7 @@ module db_ssd_core
     .m_read_completion(slot_completion[1]), .m_write_completion_valid(slot_completion_valid[2]),
     .m_write_completion_ready(slot_completion_ready[2]), .m_write_completion(slot_completion[2]), .m_ahead_valid,
     .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid, .s_ended_slot, .s_ended_err, .m_packet_valid,
-    .m_packet);
+    .m_packet, .m_copy_range(copy_range));
   assign m_ahead_rst = ctrl_rst;
   assign {ask_slot[ASK_AHEAD], m_aborted} = {s_ask_slot, ask_aborted[ASK_AHEAD]};
   assign {m_tap_write_valid, m_tap_write_data, m_tap_write_info} =
@@ -323,13 +324,12 @@ module db_ssd_core
 
   // ---- completions
   logic             admin_completion_valid, admin_completion_ready, fw_post_valid, fw_post_ready, error_valid,
-                    error_ready;
+                    error_ready, int_vec_cfg_valid;
   completion_t      admin_completion;
   post_t            fw_post;
   error_log_t       error;
   smart_counters_t  smart;
   coalesce_cfg_t    coalesce_cfg;
-  logic             int_vec_cfg_valid;
   int_vec_cfg_t     int_vec_cfg;
   completion_busy_t completion_busy;
   logic [63:0]      coalesce_wake_us, fw_wake_us;

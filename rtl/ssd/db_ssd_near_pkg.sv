@@ -19,8 +19,68 @@ package db_ssd_near_pkg;
     logic [63:0] slba;
   } near_store_t;
 
-  // Its first part has ended well: what its slot says of it.
+  // What the entry of a near-storage command says beside its blocks.
   typedef struct packed {
+    logic             memory;    // its data lie in memory
+    near_args_t       args;
+    logic [1:0]       bad;       // a size is wrong with blocks of [0] 512, [1] 4096 bytes
+    logic [1:0][64:0] store_end; // behind what it stores, likewise
+  } near_fields_t;
+
+  // So many bytes, at least 1, are more than NLB's blocks have.
+  function automatic logic beyond_blocks(input logic [31:0] bytes, input logic [15:0] nlb, input logic lba4k);
+    logic [31:0] last;
+    last = bytes - 32'd1;
+    return (lba4k ? last >> 12 : last >> 9) > 32'(nlb);
+  endfunction
+  function automatic near_fields_t near_fields(input sqe_t sqe, input logic stores);
+    near_fields_t f;
+    f.memory = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
+    f.args   = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
+                 number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
+    f.bad    = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
+                  (sqe.cdw15[15:NEAR_PROGRAMS_LOG2] & ~FROM_MEMORY[15:NEAR_PROGRAMS_LOG2]) != '0 ||
+                  (f.memory && sqe.mptr[1:0] != '0)}};
+    for (int i = 0; i < 2; i++) begin
+      if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1) ||
+          (stores && sqe.cdw14[8:6] != '0) || (i == 1 && stores && sqe.cdw14[11:9] != '0))
+        f.bad[i] = 1'b1;
+      f.store_end[i] = {1'b0, sqe.cdw3, sqe.cdw2} + 65'(sqe.cdw14[NEAR_BYTES_W-1:0] >> (i == 1 ? 12 : 9));
+    end
+    return f;
+  endfunction
+
+  // What a Memory Copy asks for, in place of near_args_t; its destination is media_addr.
+  localparam int COPY_RANGES_LOG2 = 2;    // ranges that it has at most
+  typedef struct packed {
+    logic                        memory;   // from memory, else from blocks
+    logic [COPY_RANGES_LOG2-1:0] last;     // its ranges, zero based
+    logic [31:0]                 length;   // bytes of all
+  } copy_args_t;
+
+  // One of its ranges, as its list says, when it has been fetched.
+  typedef struct packed {
+    logic                        valid;
+    logic [SLOT_W-1:0]           slot;
+    logic [COPY_RANGES_LOG2-1:0] index;
+    logic [31:0]                 nsid;
+    logic [63:0]                 start;    // LBA, or byte of the memory
+    logic [31:0]                 amount;   // blocks, zero based, in its lower 16 bits; or bytes
+  } copy_range_t;
+
+  // A range comes to decode as an entry; beside it:
+  typedef struct packed {
+    logic              valid;
+    logic [SLOT_W-1:0] slot;
+    logic              more;      // another follows
+    logic              memory;    // it must be of a namespace of memory, else of blocks
+    logic [1:0]        bad;       // its length is not what is left, with blocks of [0] 512, [1] 4096 bytes
+    logic              overlaps;  // the destination
+  } copy_entry_t;
+
+  // A part of a command has ended well, and the next is to come: what its slot says of it.
+  typedef struct packed {
+    logic              copies;    // it is a Memory Copy; else it stores
     logic [SLOT_W-1:0] slot;
     logic [FN_W-1:0]   fn;
     logic [QID_W-1:0]  sqid;
@@ -56,6 +116,7 @@ package db_ssd_near_pkg;
     logic [NEAR_BYTES_W-1:0] bytes;        // of data; of programs: whole blocks
     near_args_t              args;         // of programs, without bytes of the result
     logic                    bad;          // a field is wrong
+    logic                    too_many;     // ranges
   } bytewise_t;
 
   function automatic near_args_t with_result(input near_args_t args, input logic [NEAR_BYTES_W-1:0] bytes);

@@ -42,6 +42,8 @@ package db_ssd_op_pkg;
     logic memory;         // ... of data that lie in memory instead (db_ssd_read_memory); an entry says so, no opcode
     logic from_pointer;   // ... of those that its data pointer says, and it is media_addr, in memory, where they go
     logic stores;         // ... and when it has got it, it is written to blocks (db_ssd_near_store)
+    logic fills;          // zeros go to memory: nothing comes from anywhere
+    logic copies;         // comes again when it has ended well, for the next of its ranges (db_ssd_copy)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
     logic counts_read;
@@ -87,6 +89,11 @@ package db_ssd_op_pkg;
                               memory: 1'b1, default: 1'b0};
       SLM_OPC_WRITE: return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
                               memory: 1'b1, from_pointer: 1'b1, default: 1'b0};
+      SLM_OPC_FILL:  return '{known: 1'b1, has_lba: 1'b1, user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1,
+                              memory: 1'b1, from_pointer: 1'b1, fills: 1'b1, default: 1'b0};
+      // Of itself it reads its list; each range is a Read, or a Memory Read.
+      SLM_OPC_COPY:  return '{known: 1'b1, has_lba: 1'b1, read_engine: 1'b1, memory: 1'b1, from_pointer: 1'b1,
+                              copies: 1'b1, default: 1'b0};
       default:       return '0;
     endcase
   endfunction

@@ -6,7 +6,7 @@
     own.load(0, near.Grep((b"error",)).program())
     own.activate(0)
     rsid = own.create_ranges((0, 1 << 16), (1 << 20, 4096))
-    own.write(0, text)
+    own.write(0, text)                              # or own.copy(0, [Blocks(nsid=1, slba=0, blocks=128)])
     length = own.execute(0, rsid, len(text)).check().dw0
     result = own.read(1 << 20, length)
 
@@ -16,7 +16,9 @@ Programs are those of doorbell.compute.near.
 from __future__ import annotations
 
 import struct
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import AdminOpc, Cns, Csi, ProgramSelect, ProgramsOpc, RangeSetSelect, SlmOpc
@@ -27,8 +29,40 @@ from doorbell.nvme.vendor import ProgramType
 
 RANGE = struct.Struct("<IIQ16x")
 """A memory range: NSID, bytes, first byte."""
+COPY_BLOCKS = struct.Struct("<I4xQH14x")
+"""A source range of Memory Copy, format 2h: SNSID, SLBA, NLB zero based."""
+COPY_MEMORY = struct.Struct("<I4xQI12x")
+"""..., format 4h: SNSID, first byte, bytes."""
 PID = 1
 """PIT: the program has an identifier."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A source of Memory Copy: `blocks` logical blocks, at least 1."""
+
+    nsid: int
+    slba: int
+    blocks: int
+
+    FORMAT: ClassVar[int] = 2
+
+    def pack(self) -> bytes:
+        return COPY_BLOCKS.pack(self.nsid, self.slba, self.blocks - 1)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A source of Memory Copy: bytes of a memory, in multiples of 4."""
+
+    nsid: int
+    first: int
+    size: int
+
+    FORMAT: ClassVar[int] = 4
+
+    def pack(self) -> bytes:
+        return COPY_MEMORY.pack(self.nsid, self.first, self.size)
 
 
 class Programs:
@@ -143,6 +177,44 @@ class Programs:
         buffer.free()
         command.check()
         return found
+
+    def submit_fill(self, at: int, size: int, *, qid: int = 1, **fields: Any) -> Command:
+        """Memory Fill: zeros."""
+        told = {"nsid": self.memory, "cdw10": at & 0xFFFFFFFF, "cdw11": at >> 32, "cdw12": size}
+        return self.drive.submit(qid, SlmOpc.FILL, **{**told, **fields})
+
+    def fill(self, at: int, size: int) -> None:
+        command = self.submit_fill(at, size)
+        self.drive.wait([command])
+        command.check()
+
+    def submit_copy(
+        self, at: int, size: int, sources: Sequence[Blocks] | Sequence[Stretch], buffer: Buffer, *, qid: int = 1,
+        **fields: Any,
+    ) -> Command:  # fmt: skip
+        """Memory Copy of `size` bytes to byte `at`: the sources, one behind the other; buffer: for their list."""
+        buffer.write(b"".join(source.pack() for source in sources))
+        told = {
+            "nsid": self.memory, "cdw2": size, "cdw10": at & 0xFFFFFFFF, "cdw11": at >> 32,
+            "cdw12": sources[0].FORMAT << 8 | len(sources) - 1,
+        }  # fmt: skip
+        return self.drive.submit(
+            qid, SlmOpc.COPY, buffer=buffer, nbytes=COPY_BLOCKS.size * len(sources), **{**told, **fields}
+        )
+
+    def copy_try(
+        self, at: int, size: int, sources: Sequence[Blocks] | Sequence[Stretch], **fields: Any
+    ) -> Command:  # fmt: skip
+        buffer = self.drive.buffer(COPY_BLOCKS.size * len(sources))
+        command = self.submit_copy(at, size, sources, buffer, **fields)
+        self.drive.wait([command])
+        buffer.free()
+        return command
+
+    def copy(self, at: int, sources: Sequence[Blocks] | Sequence[Stretch]) -> None:
+        """Their bytes, as long as they are together; blocks of the drive's `block_size`."""
+        size = sum(s.blocks * self.drive.block_size if isinstance(s, Blocks) else s.size for s in sources)
+        self.copy_try(at, size, sources).check()
 
     def submit(
         self, pind: int, rsid: int, length: int, *, phase: int = 0, block: int = 0, qid: int = 1, **fields: Any

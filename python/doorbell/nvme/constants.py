@@ -97,9 +97,9 @@ class NvmOpc(IntEnum):
 class SlmOpc(IntEnum):
     """I/O commands of the Subsystem Local Memory command set."""
 
-    FILL = 0x00
     COPY = 0x01
     READ = 0x02
+    FILL = 0x04
     WRITE = 0x05
 
 
@@ -217,6 +217,7 @@ class Status(IntEnum):
     INVALID_PI = 0x181
     READ_ONLY = 0x182
     SIZE_LIMIT = 0x183
+    OVERLAPPING_IO_RANGE = 0x187
     # ... of the Computational Programs command set
     NS_NOT_REACHABLE = 0x188
     INSUFFICIENT_RESOURCES = 0x189

@@ -4,7 +4,8 @@
 // Looks a slot's command up, counts what SMART / health reports (Base 2.0, 5.16.1.3) and tells the firmware about
 // commands that failed, for the error log. An error that finds the firmware's queue full is not logged. The completion
 // of a command that was aborted goes on marked: no entry is made for it. A near-storage command that stores comes twice: when
-// its first part has ended well, it goes by m_again instead, to come as a Write (db_ssd_near_store).
+// its first part has ended well, it goes by m_again instead, to come as a Write (db_ssd_near_store); a Memory Copy comes once
+// for its list and once for each range (db_ssd_copy).
 // Latency: 1 cycle: the slot that wins is read at once. Throughput: a completion every 2 cycles.
 module db_ssd_completion_collect
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
@@ -32,7 +33,7 @@ module db_ssd_completion_collect
   output logic [SLOT_W-1:0]      done_slot,
   input  logic                   done_aborted,
   output logic                   done_again,    ///< ... it is not over, and keeps its slot
-  output logic                   m_again_valid, ///< it has stored nothing yet; its context comes anew
+  output logic                   m_again_valid, ///< its next part is to come; its context comes anew
   input  logic                   m_again_ready,
   output near_again_t            m_again,
   /// Completions of the firmware's commands.
@@ -60,7 +61,7 @@ module db_ssd_completion_collect
   completion_t full_q;
 
   typedef struct packed {  // of a slot's context, what is read here
-    logic             stores, computes;
+    logic             copies, stores, computes;
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
     logic [15:0]      cid;
@@ -70,10 +71,10 @@ module db_ssd_completion_collect
     logic             counts_read, counts_write;
   } kept_t;
   kept_t                    kept, ctx;
-  localparam int KEPT_W = $bits(kept_t) - 2 * int'(!NEAR);
+  localparam int KEPT_W = $bits(kept_t) - 3 * int'(!NEAR);
   logic [KEPT_W-1:0]        ctx_rdata;
-  assign kept = '{stores: s_ctx.desc.stores, computes: s_ctx.desc.computes, fn: s_ctx.fn, sqid: s_ctx.sqid,
-                  cid: s_ctx.cid, nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9],
+  assign kept = '{copies: s_ctx.desc.copies, stores: s_ctx.desc.stores, computes: s_ctx.desc.computes, fn: s_ctx.fn,
+                  sqid: s_ctx.sqid, cid: s_ctx.cid, nsid: s_ctx.nsid, slba: s_ctx.slba, sectors: s_ctx.bytes[31:9],
                   counts_read: s_ctx.desc.counts_read, counts_write: s_ctx.desc.counts_write};
   db_ram_sdp #(.WIDTH(KEPT_W), .DEPTH(NUM_CMDS), .APART(1'b1)) i_ctx (
     .clk, .we(s_ctx_valid), .waddr(s_ctx_slot[AW-1:0]), .wdata(kept[KEPT_W-1:0]), .re(!out_q),
@@ -90,7 +91,7 @@ module db_ssd_completion_collect
   end else begin : g_no_near
     logic unused_ok;
     assign {ended, dw0} = {slot_q.status, 32'd0};
-    assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes, kept.stores};
+    assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes, kept.stores, kept.copies};
   end
 
   assign by_slot = NUM_FN > 1 && s_admin.io;
@@ -130,10 +131,11 @@ module db_ssd_completion_collect
   always_ff @(posedge clk) drop_q <= drop;
 
   logic again;
-  assign again         = NEAR && !admin_q && ctx.stores && !failed && !drop;
+  assign again         = NEAR && !admin_q && (ctx.stores || ctx.copies) && !failed && !drop;
   assign done_again    = again;
   assign m_again_valid = out_q && again;
-  assign m_again       = '{slot: slot_q.slot, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, nsid: ctx.nsid};
+  assign m_again       = '{copies: ctx.copies, slot: slot_q.slot, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid,
+                            nsid: ctx.nsid};
 
   assign m_finished_valid = out_q && !again;
   assign m_finished.io    = !admin_q;

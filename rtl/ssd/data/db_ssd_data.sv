@@ -104,6 +104,7 @@ module db_ssd_data
   input  logic                  s_read_done_err,
   output logic                  m_packet_valid,      ///< pulse: the next packet of m_tap_read
   output near_packet_t          m_packet,
+  output copy_range_t           m_copy_range,        ///< SLM: of the list of a Memory Copy
   /// media: [0] Read and Verify, [1] Compare
   output axi_read_req_t  [1:0]  m_axi_read_req,
   input  axi_read_rsp_t  [1:0]  m_axi_read_rsp,
@@ -221,7 +222,7 @@ module db_ssd_data
     .m_row_info(m_tap_read_info), .s_done_valid(s_read_done_valid), .s_done_ready(s_read_done_ready),
     .s_done_user(s_read_done_user), .s_done_err(s_read_done_err), .m_completion_valid(m_read_completion_valid),
     .m_completion_ready(m_read_completion_ready), .m_completion(m_read_completion), .m_packet_valid, .m_packet,
-    .media_err(media_err[0]));
+    .m_copy_range, .media_err(media_err[0]));
 
   db_ssd_write_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),

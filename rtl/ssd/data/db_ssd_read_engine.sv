@@ -4,7 +4,7 @@
 // A command goes two ways at once: its PRPs are walked into segments of host memory, and its data is requested from
 // the media. Both run ahead over following commands; db_pcie_write brings segments and data together and sends them.
 // Verify has data but no segments: db_ssd_verify swallows its rows. A near-storage command has segments for its result, and
-// its data may come from memory (db_ssd_read_memory).
+// its data may come from memory (db_ssd_read_memory). The list of a Memory Copy ends here as a Verify does (db_ssd_copy_list).
 // With room for every command that has a slot s_cmd_ready never falls: whatever the media or the link do, no command of
 // another engine waits in decode behind one of this.
 // Latency: command to AR 2 cycles, to its first segment 5. Throughput: a row a cycle.
@@ -81,6 +81,7 @@ module db_ssd_read_engine
   output slot_completion_t  m_completion,
   output logic              m_packet_valid, ///< pulse: rows of a Read or near-storage command will come, in this order
   output near_packet_t      m_packet,
+  output copy_range_t       m_copy_range,   ///< SLM: of the list of a Memory Copy
   output logic              media_err       ///< pulse: a command met a media error
 );
   // ---- to the walker (Read) and to the media (both)
@@ -124,7 +125,7 @@ module db_ssd_read_engine
   assign from    = swap ? pointer : stretch;
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W + 1), .DEPTH(ROOM)) i_walk (
     .clk, .rst, .s_valid(push && s_cmd.desc.to_host), .s_ready(walk_room),
-    .s_data({to, s_cmd.slot, NEAR && s_cmd.desc.memory}), .m_valid(walk_valid),
+    .s_data({to, s_cmd.slot, NEAR && s_cmd.desc.memory && !s_cmd.desc.fills}), .m_valid(walk_valid),
     .m_ready(walk_ready), .m_data({walk, walk_slot, walk_memory}), .level(walk_level));
   db_fifo #(.WIDTH($bits(read_cmd_t)), .DEPTH(ROOM)) i_read (
     .clk, .rst, .s_valid(push && !(NEAR && s_cmd.desc.memory)), .s_ready(read_room),
@@ -141,38 +142,43 @@ module db_ssd_read_engine
     .m_seg_status(m_seg_user.status));
 
   logic              media_valid, media_ready, media_verify, row_valid, row_ready, row_verify, memory_idle;
+  logic              row_list, row_stay, ends_ready;
   logic [DATA_W-1:0] media_data;
   row_info_t         media_info;
   logic [DATA_W-1:0] row_data;
   row_info_t         row_info;
-  logic [SLOT_W-1:0] row_slot;
+  logic [SLOT_W-1:0] media_slot, row_slot;
   db_axi_read #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .ROWS(BUF_BYTES * 8 / DATA_W), .BURST_BYTES(BURST_BYTES),
                 .USER_W(SLOT_W + 1), .FAST(BUF_BYTES <= 32768)) i_media (
     .clk, .rst, .stop, .quiet, .s_cmd_valid(read_valid), .s_cmd_ready(read_ready),
     .s_cmd_addr(read.addr), .s_cmd_bytes(read.bytes), .s_cmd_pages(read.pages), .s_cmd_fua(read.fua),
     .s_cmd_user({read.verify, read.slot}), .m_axi_read_req, .m_axi_read_rsp,
     .m_row_valid(media_valid), .m_row_ready(media_ready), .m_row_data(media_data), .m_row_info(media_info),
-    .m_row_user({media_verify, row_slot}));
+    .m_row_user({media_verify, media_slot}));
   logic              from_valid;
   logic [SLOT_W-1:0] from_slot;
   status_t           from_status;
   if (NEAR) begin : g_memory
-    logic row_memory;
+    logic              row_memory, memory_list;
+    logic [SLOT_W-1:0] memory_slot;
     db_ssd_read_memory #(.DATA_W(DATA_W), .ROOM(ROOM), .SLM(SLM), .BUDGET(BUDGET)) i_memory (
       .clk, .rst, .idle(memory_idle), .s_push(push), .s_room(memory_room), .s_memory(s_cmd.desc.memory), .s_from(from),
-      .s_slot(s_cmd.slot), .m_req_valid(m_list_valid), .m_req_ready(m_list_ready), .m_req(m_list),
-      .m_req_slot(m_list_slot), .s_list_valid(s_near_list_valid), .s_list_ready(s_near_list_ready),
+      .s_slot(s_cmd.slot), .s_fill(s_cmd.desc.fills), .s_list(s_cmd.desc.copies && s_cmd.desc.from_pointer),
+      .m_req_valid(m_list_valid), .m_req_ready(m_list_ready), .m_req(m_list), .m_req_slot(m_list_slot), .s_list_valid(s_near_list_valid), .s_list_ready(s_near_list_ready),
       .s_list_data(s_near_list_data), .s_list_info(s_near_list_info), .m_walked_valid(from_valid),
       .m_walked_slot(from_slot), .m_walked(from_status), .m_seg_valid(m_fetch_valid),
       .m_seg_ready(m_fetch_ready), .m_seg(m_fetch), .m_seg_slot(m_fetch_slot), .s_memory_valid(s_fetch_valid),
       .s_memory_ready(s_fetch_ready), .s_memory_data(s_fetch_data), .s_memory_info(s_fetch_info),
       .s_media_valid(media_valid), .s_media_ready(media_ready), .s_media_data(media_data), .s_media_info(media_info),
       .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
-      .m_row_memory(row_memory));
-    assign row_verify = media_verify && !row_memory;
+      .m_row_memory(row_memory), .m_row_list(memory_list), .m_row_slot(memory_slot));
+    assign row_list   = row_memory && memory_list;
+    assign row_verify = row_memory ? memory_list : media_verify;
+    assign row_slot   = row_list ? memory_slot : media_slot;
   end else begin : g_no_memory
     logic unused_ok;
     assign {row_valid, row_data, row_info, row_verify} = {media_valid, media_data, media_info, media_verify};
+    assign {row_list, row_slot} = {1'b0, media_slot};
     assign {m_fetch_valid, m_fetch, m_fetch_slot, s_fetch_ready} = '0;
     assign {m_list_valid, m_list, m_list_slot, s_near_list_ready, from_valid, from_slot, from_status} = '0;
     assign {media_ready, memory_idle, memory_room} = {row_ready, 2'b11};
@@ -180,18 +186,27 @@ module db_ssd_read_engine
                          s_near_list_valid, s_near_list_data, s_near_list_info, from};
   end
 
-  // ---- rows of Read go out, rows of Verify end
-  logic             verify_valid, verify_ready;
+  // ---- rows of Read go out, rows of Verify and of lists end
+  assign row_ready = ends_ready && !row_stay;
+  if (SLM) begin : g_list
+    db_ssd_copy_list #(.DATA_W(DATA_W)) i_list (
+      .clk, .rst, .s_row_valid(row_valid && row_list), .s_row_taken(ends_ready), .s_row_data(row_data),
+      .s_row_last(row_info.last), .s_row_slot(row_slot), .stay(row_stay), .m_range(m_copy_range));
+  end else begin : g_no_list
+    assign {row_stay, m_copy_range} = '0;
+  end
+  logic             verify_valid, verify_ready, verify_list;
   slot_completion_t verify;
   db_ssd_verify #(.DATA_W(DATA_W)) i_verify (
-    .clk, .rst, .s_row_valid(row_valid), .s_row_ready(row_ready), .s_row_data(row_data), .s_row_info(row_info),
-    .s_row_verify(row_verify), .s_row_slot(row_slot), .m_row_valid, .m_row_ready, .m_row_data, .m_row_info,
-    .m_completion_valid(verify_valid), .m_completion_ready(verify_ready), .m_completion(verify));
+    .clk, .rst, .s_row_valid(row_valid && !row_stay), .s_row_ready(ends_ready), .s_row_data(row_data),
+    .s_row_info(row_info), .s_row_verify(row_verify), .s_row_slot(row_slot), .s_row_list(row_list), .m_row_valid,
+    .m_row_ready, .m_row_data, .m_row_info,
+    .m_completion_valid(verify_valid), .m_completion_ready(verify_ready), .m_completion(verify), .m_list(verify_list));
 
   db_ssd_read_finish #(.NUM_CMDS(NUM_CMDS), .SLM(SLM)) i_finish (
     .clk, .rst, .s_from_valid(from_valid), .s_from_slot(from_slot), .s_from_status(from_status), .s_done_valid,
     .s_done_ready, .s_done_user, .s_done_err,
-    .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify),
+    .s_verify_valid(verify_valid), .s_verify_ready(verify_ready), .s_verify(verify), .s_verify_list(verify_list),
     .m_completion_valid, .m_completion_ready, .m_completion, .media_err);
 
   assign idle = quiet && walk_level == '0 && read_level == '0 && !row_valid && !m_seg_valid &&

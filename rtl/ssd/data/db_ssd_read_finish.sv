@@ -23,6 +23,7 @@ module db_ssd_read_finish
   input  logic             s_verify_valid,
   output logic             s_verify_ready,
   input  slot_completion_t s_verify,
+  input  logic             s_verify_list, ///< it is the end of a list: where it comes from was walked
   output logic             m_completion_valid,
   input  logic             m_completion_ready,
   output slot_completion_t m_completion,
@@ -34,14 +35,16 @@ module db_ssd_read_finish
     localparam int AW = $clog2(NUM_CMDS);
     status_t from_q [NUM_CMDS];
     always_ff @(posedge clk) if (s_from_valid) from_q[s_from_slot[AW-1:0]] <= s_from_status;
-    assign from = s_done_user.memory ? from_q[s_done_user.slot[AW-1:0]] : '0;
+    logic [SLOT_W-1:0] slot;
+    assign slot = s_done_valid ? s_done_user.slot : s_verify.slot;
+    assign from = (s_done_valid ? s_done_user.memory : s_verify_list) ? from_q[slot[AW-1:0]] : '0;
   end else begin : g_no_from
     logic unused_ok;
     assign unused_ok = &{1'b0, s_from_valid, s_from_slot, s_from_status};
     assign from = '0;
   end
   assign memory = s_done_user.memory;
-  assign ended  = from != '0 ? from : s_done_user.status;
+  assign ended  = from != '0 ? from : s_done_valid ? s_done_user.status : s_verify.status;
   assign free           = !m_completion_valid || m_completion_ready;
   assign s_done_ready   = free;
   assign s_verify_ready = free && !s_done_valid;
@@ -51,10 +54,10 @@ module db_ssd_read_finish
     if (free) begin
       m_completion_valid <= s_done_valid || s_verify_valid;
       m_completion.slot  <= s_done_valid ? s_done_user.slot : s_verify.slot;
-      if (!s_done_valid)                                 m_completion.status <= s_verify.status;
-      else if (ended == '0 && s_done_err) m_completion.status <= memory ? STATUS_NOT_HERE : STATUS_READ_ERROR;
-      else                                               m_completion.status <= ended;
-      media_err <= s_done_valid ? s_done_err && !memory : s_verify_valid && s_verify.status != '0;
+      m_completion.status <= ended;
+      if (s_done_valid && ended == '0 && s_done_err)
+        m_completion.status <= memory ? STATUS_NOT_HERE : STATUS_READ_ERROR;
+      media_err <= s_done_valid ? s_done_err && !memory : s_verify_valid && !s_verify_list && s_verify.status != '0;
     end
     if (rst) begin
       m_completion_valid <= 1'b0;

@@ -5,7 +5,8 @@
 // Why so: behind this a command's rows are rows, wherever they come from. Of the media's commands it counts how many have
 // come before one of memory, and how many have gone; so with no such command inside the media's rows pass as if there were
 // nothing, and each of them costs 3 cycles at most.
-// What does not come is zeros: such a row of the link's side has what was there before, and that may be anybody's.
+// What does not come is zeros: such a row of the link's side has what was there before, and that may be anybody's. Of a
+// Memory Fill nothing is asked for, and all is zeros.
 // Latency: of the media's rows none; command to its first segment 3 cycles, with SLM 5. Throughput: a row a cycle; a segment
 // in 2 cycles, with SLM in one.
 module db_ssd_read_memory
@@ -25,6 +26,8 @@ module db_ssd_read_memory
   input  logic              s_memory,       ///< its data are in memory, at s_from
   input  prp_t              s_from,         ///< of multiples of 4: at most 2^20 bytes, and the address
   input  logic [SLOT_W-1:0] s_slot,
+  input  logic              s_fill,         ///< SLM: ... they are zeros, as many bytes
+  input  logic              s_list,         ///< SLM: ... they are the list of a Memory Copy
   /// SLM: PRP lists, to a db_pcie_read, and what it answers
   output logic              m_req_valid,
   input  logic              m_req_ready,
@@ -55,7 +58,9 @@ module db_ssd_read_memory
   input  logic              m_row_ready,
   output logic [DATA_W-1:0] m_row_data,
   output row_info_t         m_row_info,
-  output logic              m_row_memory
+  output logic              m_row_memory,
+  output logic              m_row_list,     ///< with m_row_memory: of a list, of this slot
+  output logic [SLOT_W-1:0] m_row_slot
 );
   localparam int COUNT_W = $clog2(ROOM) + 3;
   localparam int BYTES_W = 21;
@@ -72,8 +77,8 @@ module db_ssd_read_memory
     prp_t              job;
     logic [SLOT_W-1:0] job_slot;
     db_fifo #(.WIDTH($bits(prp_t) + SLOT_W), .DEPTH(ROOM)) i_jobs (
-      .clk, .rst, .s_valid(s_push && s_memory), .s_ready(jobs_room), .s_data({s_from, s_slot}), .m_valid(job_valid),
-      .m_ready(job_ready), .m_data({job, job_slot}), .level());
+      .clk, .rst, .s_valid(s_push && s_memory && !s_fill), .s_ready(jobs_room), .s_data({s_from, s_slot}),
+      .m_valid(job_valid), .m_ready(job_ready), .m_data({job, job_slot}), .level());
     db_nvme_prp #(.DATA_W(DATA_W), .USER_W(SLOT_W), .SGL(1'b1), .TO_HOST(1'b0), .BUDGET(BUDGET)) i_prp (
       .clk, .rst, .s_cmd_valid(job_valid), .s_cmd_ready(job_ready), .s_cmd(job), .s_cmd_user(job_slot),
       .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready, .s_list_data,
@@ -132,12 +137,40 @@ module db_ssd_read_memory
   count_t         come_q, gone_q, gone, at;
   logic           at_valid, media_end, memory_end, block_q, memory_q;
   logic [$clog2(ROOM):0] level;
-  db_fifo #(.WIDTH(COUNT_W), .DEPTH(ROOM)) i_order (
-    .clk, .rst, .s_valid(s_push && s_memory), .s_ready(order_room), .s_data(come_q), .m_valid(at_valid),
-    .m_ready(memory_end),
-    .m_data(at), .level);
+  typedef struct packed {           // with SLM
+    logic               fill, list;
+    logic [SLOT_W-1:0]  slot;
+    logic [BYTES_W-3:0] dwords;
+  } kind_t;
+  kind_t come_kind, kind;
+  localparam int ORDER_W = COUNT_W + (SLM ? $bits(kind_t) : 0);
+  logic [ORDER_W-1:0] order;
+  assign come_kind = '{fill: s_fill, list: s_list, slot: s_slot, dwords: s_from.bytes[BYTES_W-1:2]};
+  db_fifo #(.WIDTH(ORDER_W), .DEPTH(ROOM)) i_order (
+    .clk, .rst, .s_valid(s_push && s_memory), .s_ready(order_room), .s_data(ORDER_W'({come_kind, come_q})),
+    .m_valid(at_valid), .m_ready(memory_end), .m_data(order), .level);
+  assign {kind, at} = ($bits(kind_t) + COUNT_W)'(order);
+  // ---- rows of the command of memory whose turn it is
+  localparam int ROW_DW = DATA_W / 32;
+  logic              row_valid, fill_begun_q, fill_last;
+  row_info_t         row_info;
+  logic [DATA_W-1:0] row_data;
+  logic [BYTES_W-3:0] fill_left_q, fill_left;
+  assign fill_left = fill_begun_q ? fill_left_q : kind.dwords;
+  assign fill_last = fill_left <= (BYTES_W - 2)'(ROW_DW);
+  assign row_valid = (SLM && kind.fill) || s_memory_valid;
+  assign row_info  = SLM && kind.fill ? '{last: fill_last, dw: fill_last ? fill_left[4:0] : 5'(ROW_DW), err: 1'b0}
+                                      : s_memory_info;
+  assign row_data  = (SLM && kind.fill) || s_memory_info.err ? '0 : s_memory_data;
+  always_ff @(posedge clk) begin
+    if (memory_q && m_row_ready && kind.fill) begin
+      fill_left_q  <= fill_left - (BYTES_W - 2)'(ROW_DW);
+      fill_begun_q <= !fill_last;
+    end
+    if (rst) fill_begun_q <= 1'b0;
+  end
   assign media_end  = s_media_valid && s_media_ready && s_media_info.last;
-  assign memory_end = memory_q && s_memory_valid && m_row_ready && s_memory_info.last;
+  assign memory_end = memory_q && row_valid && m_row_ready && row_info.last;
   assign gone       = gone_q + count_t'(media_end);
   assign idle       = level == '0;
   always_ff @(posedge clk) begin
@@ -154,11 +187,12 @@ module db_ssd_read_memory
     end
   end
   assign s_media_ready  = !block_q && m_row_ready;
-  assign s_memory_ready = memory_q && m_row_ready;
-  assign m_row_valid    = memory_q ? s_memory_valid : s_media_valid && !block_q;
-  assign m_row_data     = !memory_q ? s_media_data : s_memory_info.err ? '0 : s_memory_data;
-  assign m_row_info     = memory_q ? s_memory_info : s_media_info;
+  assign s_memory_ready = memory_q && m_row_ready && !(SLM && kind.fill);
+  assign m_row_valid    = memory_q ? row_valid : s_media_valid && !block_q;
+  assign m_row_data     = memory_q ? row_data : s_media_data;
+  assign m_row_info     = memory_q ? row_info : s_media_info;
   assign m_row_memory   = memory_q;
+  assign {m_row_list, m_row_slot} = {SLM && kind.list, kind.slot};
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst && s_push && s_memory) assert (s_room);
 `endif

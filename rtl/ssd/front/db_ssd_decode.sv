@@ -23,13 +23,17 @@
 //   user data of a locked namespace                                Access Denied
 //   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
 //   Execute Program: no such program, not active, no such ranges   what db_ssd_programs says
+//   Memory Copy: more ranges than there may be                     Command Size Limit Exceeded
+//   ... a range: its length, its namespace, over the destination   Invalid Field, Invalid Namespace, Overlapping I/O Range
 //
+// A range of a Memory Copy comes from db_ssd_copy as an entry with the slot of its command, and is checked as any other.
 // Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
 // behind a Write, nor an admin command behind either.
 // Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
 // m_admin, m_head and m_fetch_err; of Execute Program 1 more. Throughput: an entry every 2 cycles, of these in 3.
 module db_ssd_decode
-  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*,
+         db_ssd_decode_pkg::*;
 #(
   parameter int NUM_FN        = 1,    ///< functions, 1..17: their admin queues are the first so many
   parameter int NUM_NS        = 1,    ///< namespaces of blocks, 1..64: NSIDs are 1..NUM_NS
@@ -47,6 +51,7 @@ module db_ssd_decode
   input  fetched_sqe_t            s_sqe,
   input  logic [MAX_FN-1:0]       cache_off,     ///< of which functions every write is as one with FUA
   input  logic                    s_abort,       ///< with it: it ends with Command Abort Requested
+  input  copy_entry_t             s_copy,        ///< SLM: with it: it is none that was fetched
   /// Free slots, from a db_tag_pool.
   input  logic                    s_slot_valid,
   output logic                    s_slot_ready,
@@ -57,6 +62,7 @@ module db_ssd_decode
   output logic [SLOT_W-1:0]       m_ctx_slot,
   output slot_ctx_t               m_ctx,
   output logic                    m_ctx_void,    ///< its host waits for no completion
+  output logic                    m_ctx_again,   ///< its command had the slot before
   /// Pulse for every entry taken, admin and failed ones too: its queue's head is behind it.
   output logic                    m_head_valid,
   output logic [QID_W-1:0]        m_head_sqid,
@@ -90,19 +96,6 @@ module db_ssd_decode
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
 
-  localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
-  localparam status_t ABORTED       = status(1'b0, SCT_GENERIC, SC_ABORT_REQUESTED);
-  localparam status_t INVALID_OPC   = status(1'b1, SCT_GENERIC, SC_INVALID_OPCODE);
-  localparam status_t INVALID_FIELD = status(1'b1, SCT_GENERIC, SC_INVALID_FIELD);
-  localparam status_t INVALID_NS    = status(1'b1, SCT_GENERIC, SC_INVALID_NS);
-  localparam status_t NS_NOT_READY  = status(1'b0, SCT_GENERIC, SC_NS_NOT_READY);
-  localparam status_t FORMATTING    = status(1'b0, SCT_GENERIC, SC_FORMAT_IN_PROGRESS);
-  localparam status_t COME_AGAIN    = '{dnr: 1'b0, more: 1'b0, crd: 2'd1, sct: SCT_GENERIC, sc: SC_NS_NOT_READY};
-  localparam status_t CONFLICT      = status(1'b1, SCT_GENERIC, SC_RESV_CONFLICT);
-  localparam status_t PROTECTED     = status(1'b1, SCT_GENERIC, SC_NS_WRITE_PROTECTED);
-  localparam status_t LBA_RANGE     = status(1'b1, SCT_GENERIC, SC_LBA_RANGE);
-  localparam status_t ACCESS_DENIED = status(1'b1, SCT_MEDIA, SC_ACCESS_DENIED);
-  localparam status_t BAD_COUNT     = status(1'b1, SCT_GENERIC, SC_SGL_INVALID_COUNT);
 
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
@@ -123,7 +116,7 @@ module db_ssd_decode
   assign take        = s_sqe_valid && s_sqe_ready;
 
   always_ff @(posedge clk) begin
-    m_head_valid <= take && !rst;
+    m_head_valid <= take && !s_copy.valid && !rst;
     m_head_sqid  <= s_sqe.sqid;
     m_head       <= s_sqe.head;
     m_fetch_err  <= take && s_sqe.err && !rst;
@@ -143,12 +136,6 @@ module db_ssd_decode
   end
 
   // ---- stage 1: operation, namespace, end of the extent
-  // So many bytes, at least 1, are more than NLB's blocks have.
-  function automatic logic beyond_blocks(input logic [31:0] bytes, input logic [15:0] nlb, input logic lba4k);
-    logic [31:0] last;
-    last = bytes - 32'd1;
-    return (lba4k ? last >> 12 : last >> 9) > 32'(nlb);
-  endfunction
   typedef struct packed {
     logic [FN_W-1:0]  fn;
     logic [QID_W-1:0] sqid;
@@ -172,6 +159,8 @@ module db_ssd_decode
     logic [64:0]      lba_end;   // SLBA + NLB + 1
     logic [63:0]      from;      // in memory
     ns_set_e          set;
+    copy_entry_t      copy;
+    logic             too_many;
     logic [NEAR_BYTES_W-1:0] bytes;  // of a command that has no blocks
     logic [63:0]      store_slba;
     logic [1:0][64:0] store_end; // behind what is stored, with blocks of [0] 512, [1] 4096 bytes
@@ -200,7 +189,8 @@ module db_ssd_decode
     db_ssd_programs #(.NUM_FN(NUM_FN), .MOST_LOG2(MDTS_LOG2)) i_programs (
       .clk, .rst(ns_rst), .s_set(s_programs), .look(!s1_valid_q), .s_place(place), .s_sqe(sqe),
       .s_programs(ns.set == SET_PROGRAMS), .m_bytewise(bytewise), .m_executed(executed));
-    assign not_executed = s1_q.set == SET_PROGRAMS ? executed.status : '0;
+    assign not_executed = s1_q.set == SET_PROGRAMS ? executed.status : s1_q.too_many ? TOO_MANY :
+                          s1_q.copy.overlaps ? OVERLAPS : '0;
   end else begin : g_no_programs
     logic unused_programs;
     assign {bytewise, executed, not_executed} = '0;
@@ -210,6 +200,8 @@ module db_ssd_decode
     .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns, .bars);
   logic [2**PLACE_W-1:0] bars_all;
   assign bars_all = 32'(bars);
+  near_fields_t near;
+  assign near = near_fields(sqe, op.stores);
 
   always_comb begin
     s1_d           = '0;
@@ -226,6 +218,8 @@ module db_ssd_decode
       s1_d.ns_in_range = 1'b1;
       s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
       if (SLM && s1_d.ns_active) s1_d.set = ns.set;
+      if (SLM && s_copy.valid && s1_d.ns_active && s1_d.set != (s_copy.memory ? SET_MEMORY : SET_NVM))
+        {s1_d.ns_in_range, s1_d.set} = {1'b0, SET_NVM};
     end
     if (SLM && s1_d.set != SET_NVM) s1_d.op = s1_d.set == SET_MEMORY ? memory_desc(sqe.opc) : programs_desc(sqe.opc);
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
@@ -237,21 +231,13 @@ module db_ssd_decode
                      sqe.cdw10[7:0] >= 8'(PIECE_RANGES);
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     if (NEAR && s1_d.op.computes && s1_d.set == SET_NVM) begin
-      s1_d.op.memory      = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
-      s1_d.op.counts_read = !s1_d.op.memory;
+      s1_d.op.memory      = near.memory;
+      s1_d.op.counts_read = !near.memory;
       s1_d.from           = sqe.mptr;
-      s1_d.near_args = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
-                        number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
-      s1_d.near_bad  = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
-                         (sqe.cdw15[15:NEAR_PROGRAMS_LOG2] & ~FROM_MEMORY[15:NEAR_PROGRAMS_LOG2]) != '0 ||
-                         (s1_d.op.memory && sqe.mptr[1:0] != '0)}};
-      for (int i = 0; i < 2; i++)
-        if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1) ||
-            (s1_d.op.stores && sqe.cdw14[8:6] != '0) || (i == 1 && s1_d.op.stores && sqe.cdw14[11:9] != '0))
-          s1_d.near_bad[i] = 1'b1;
-      s1_d.store_slba   = {sqe.cdw3, sqe.cdw2};
-      s1_d.store_end[0] = {1'b0, s1_d.store_slba} + 65'(sqe.cdw14[NEAR_BYTES_W-1:9]);
-      s1_d.store_end[1] = {1'b0, s1_d.store_slba} + 65'(sqe.cdw14[NEAR_BYTES_W-1:12]);
+      s1_d.near_args      = near.args;
+      s1_d.near_bad       = near.bad;
+      s1_d.store_slba     = {sqe.cdw3, sqe.cdw2};
+      s1_d.store_end      = near.store_end;
     end
     s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
                      (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
@@ -275,6 +261,13 @@ module db_ssd_decode
       s1_d.from      = ns.base | bytewise.first;
       s1_d.near_args = bytewise.args;
       s1_d.near_bad  = {2{bytewise.bad}};
+      s1_d.too_many  = bytewise.too_many;
+    end
+    if (SLM && s_copy.valid) begin
+      s1_d.copy           = s_copy;
+      s1_d.op.copies      = s_copy.more;
+      s1_d.op.counts_read = 1'b0;       // the host reads nothing
+      s1_d.near_bad      |= s_copy.bad;
     end
     // Each command but those of reservations reads, or writes: Flush is one of these.
     if (NUM_FN > 1 && !s1_d.op.firmware)
@@ -292,6 +285,8 @@ module db_ssd_decode
   logic [63:0] slba;
   logic        beyond_mdts, beyond_end, bad_size, lba4k_q;
   logic [NEAR_PROGRAMS_LOG2-1:0] near_q;
+  logic              again, may_go;
+  logic [SLOT_W-1:0] slot;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
@@ -304,18 +299,20 @@ module db_ssd_decode
                                                               : s1_q.store_end[0] > {1'b0, s1_q.blocks}));
 
   assign bad_size    = (s1_q.op.user_data && beyond_mdts) || (NEAR && s1_q.near_bad[s1_q.lba4k]);
+  assign again       = SLM && s1_q.copy.valid;
+  assign slot        = again ? s1_q.copy.slot : s_slot;
   assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
 
   always_comb begin
     m_cmd          = '0;
     m_cmd.fn       = s1_q.fn;
-    m_cmd.slot     = s_slot;
+    m_cmd.slot     = slot;
     m_cmd.desc     = s1_q.op;
     m_cmd.fua      = s1_q.fua;
     m_cmd.lba4k    = s1_q.lba4k;
     m_cmd.media_addr = (NEAR && s1_q.op.memory ? s1_q.from : s1_q.base) +
                        (NEAR && s1_q.op.memory ? '0 : s1_q.lba4k ? slba << 12 : slba << 9);
-    m_cmd.ns_blocks = NEAR && s1_q.op.computes ? 64'(s1_q.near_args) : s1_q.blocks;
+    m_cmd.ns_blocks = NEAR && (s1_q.op.computes || s1_q.op.copies) ? 64'(s1_q.near_args) : s1_q.blocks;
     m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
@@ -353,9 +350,10 @@ module db_ssd_decode
   end
 
   // The slot does not wait for the verdict.
-  assign s_slot_ready  = s1_valid_q && (!SLM || s1_q.set != SET_PROGRAMS || late_q) && !end_valid_q && m_read_ready &&
+  assign may_go        = s1_valid_q && (!SLM || s1_q.set != SET_PROGRAMS || late_q) && !end_valid_q && m_read_ready &&
                          m_write_ready && !hold;
-  assign go            = s_slot_ready && s_slot_valid;
+  assign s_slot_ready  = may_go && !again;
+  assign go            = may_go && (s_slot_valid || again);
   assign m_read_valid  = go && !failed && s1_q.op.read_engine;
   assign m_write_valid = go && !failed && !s1_q.op.read_engine && !s1_q.op.firmware &&
                          !s1_q.no_work;
@@ -366,7 +364,8 @@ module db_ssd_decode
     late_q     <= s1_valid_q && !go;
 
     m_ctx_valid <= go;
-    m_ctx_slot  <= s_slot;
+    m_ctx_slot  <= slot;
+    m_ctx_again <= again;
     m_ctx_void  <= s1_q.unread;
     m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
                      slba: slba, bytes: m_cmd.bytes};
@@ -376,7 +375,7 @@ module db_ssd_decode
 
     if (!m_completion_valid) end_valid_q <= 1'b0;
     if (go && (failed || s1_q.no_work)) end_valid_q <= 1'b1;
-    if (go) end_q <= '{slot: s_slot, status: verdict};
+    if (go) end_q <= '{slot: slot, status: verdict};
     if (m_completion_ready) m_completion_valid <= 1'b0;
     if (!m_completion_valid) begin
       m_completion_valid <= end_valid_q;

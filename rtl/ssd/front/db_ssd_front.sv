@@ -10,6 +10,7 @@
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
 //   db_ssd_programs    part of db_ssd_decode: programs and memory ranges
 //   db_ssd_near_store  near-storage commands that store: when they come again, Writes
+//   db_ssd_copy        Memory Copy: its ranges come to decode as entries
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
 //   db_ssd_abort_watch ... and one that its queue still holds, of each that is sought
@@ -111,10 +112,11 @@ module db_ssd_front
   input  logic [SLOT_W-1:0]       s_done_slot,
   output logic                    done_aborted,
   input  logic                    s_done_again,
-  /// A near-storage command that stores has its result.
+  /// A near-storage command that stores has its result, or a Memory Copy its list, or a range.
   input  logic                    s_again_valid,
   output logic                    s_again_ready,
   input  near_again_t             s_again,
+  input  copy_range_t             s_copy_range,   ///< SLM: of such a list
   /// Has the command of a slot been aborted? In the same cycle.
   input  logic [ASKERS-1:0][SLOT_W-1:0] s_slot,
   output logic [ASKERS-1:0]       slot_aborted,
@@ -234,6 +236,13 @@ module db_ssd_front
   logic [SLOT_W-1:0] decoded_ctx_slot;
   slot_ctx_t         decoded_ctx;
   tap_cmd_t          decoded_tap_cmd;
+  // what decode takes: entries that were fetched, and ranges of a Memory Copy before them
+  logic              decode_ready, copy_valid, ctx_again, store_ready, copy_ready, copy_busy, copy_aborted;
+  fetched_sqe_t      entry, copy_sqe;
+  copy_entry_t       copy;
+  logic [SLOT_W-1:0] copy_slot;
+  assign entry     = copy_valid ? copy_sqe : sqe;
+  assign sqe_ready = decode_ready && !copy_valid;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
     .clk, .rst(ctrl_rst), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_info, .s_axis_user,
     .m_sqe_valid(sqe_valid), .m_sqe_ready(sqe_ready), .m_sqe(sqe));
@@ -242,11 +251,11 @@ module db_ssd_front
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
   db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR),
                   .SLM(SLM)) i_decode (
-    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid), .s_sqe_ready(sqe_ready), .s_sqe(sqe),
-    .s_abort(sqe_abort),
+    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid || copy_valid), .s_sqe_ready(decode_ready), .s_sqe(entry),
+    .s_abort(copy_valid ? copy_aborted : sqe_abort), .s_copy(copy),
     .s_slot_valid(slot_valid),
     .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .hold, .m_ctx_valid(decoded_ctx_valid),
-    .m_ctx_slot(decoded_ctx_slot), .m_ctx(decoded_ctx), .m_ctx_void(ctx_void),
+    .m_ctx_slot(decoded_ctx_slot), .m_ctx(decoded_ctx), .m_ctx_void(ctx_void), .m_ctx_again(ctx_again),
     .m_head_valid(head_valid),
     .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_fetch_err_fn(fetch_err_fn),
     .m_admin_lost(admin_lost), .m_admin_valid,
@@ -260,21 +269,41 @@ module db_ssd_front
     db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (
       .clk, .rst(ctrl_rst), .hold, .s_read_valid(m_read_valid), .s_write_valid(decoded_write),
       .s_cmd(decoded), .s_store(store), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
-      .s_ctx(decoded_ctx), .s_tap_cmd(decoded_tap_cmd), .s_again_valid, .s_again_ready, .s_again, .m_write_valid,
+      .s_ctx(decoded_ctx), .s_tap_cmd(decoded_tap_cmd), .s_again_valid(s_again_valid && !s_again.copies),
+      .s_again_ready(store_ready), .s_again, .m_write_valid,
       .m_write_ready, .m_cmd, .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_tap_cmd);
   end else begin : g_no_near
     logic unused_ok;
-    assign {hold, s_again_ready} = '0;
+    assign {hold, store_ready} = '0;
     assign {m_write_valid, m_cmd, m_tap_cmd} = {decoded_write, decoded, decoded_tap_cmd};
     assign {m_ctx_valid, m_ctx_slot, m_ctx}  = {decoded_ctx_valid, decoded_ctx_slot, decoded_ctx};
     assign unused_ok = &{1'b0, s_again_valid, s_again, store};
   end
+  if (SLM) begin : g_copy
+    db_ssd_copy #(.NUM_CMDS(NUM_CMDS), .SIZE_LOG2(CMB_LOG2)) i_copy (
+      .clk, .rst(ctrl_rst), .busy(copy_busy),
+      .s_cmd_valid(m_read_valid && decoded.desc.copies && decoded.desc.from_pointer), .s_cmd(decoded),
+      .s_range(s_copy_range), .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
+      .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_copy(copy), .m_slot(copy_slot),
+      .s_passed(decoded_ctx_valid && ctx_again), .s_passed_bytes(decoded_ctx.bytes));
+  end else begin : g_no_copy
+    logic unused_copy;
+    assign {copy_busy, copy_ready, copy_valid, copy_sqe, copy, copy_slot} = '0;
+    assign unused_copy = &{1'b0, s_copy_range, ctx_again, copy_aborted};
+  end
+  assign s_again_ready = s_again.copies ? copy_ready : store_ready;
 
   // ---- commands that end before their time
-  db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ASKERS)) i_abort (
-    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot), .s_ctx(decoded_ctx),
-    .s_ctx_void(ctx_void), .s_done_valid, .s_done_again,
-    .s_done_slot, .done_aborted, .s_slot, .aborted(slot_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
+  localparam int ALL_ASKERS = ASKERS + int'(SLM);
+  logic [ALL_ASKERS-1:0][SLOT_W-1:0] asked;
+  logic [ALL_ASKERS-1:0]             asked_aborted;
+  assign asked        = (ALL_ASKERS * SLOT_W)'({copy_slot, s_slot});
+  assign slot_aborted = asked_aborted[ASKERS-1:0];
+  assign copy_aborted = SLM && asked_aborted[ALL_ASKERS-1];
+  db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ALL_ASKERS)) i_abort (
+    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid && !ctx_again), .s_ctx_slot(decoded_ctx_slot),
+    .s_ctx(decoded_ctx), .s_ctx_void(ctx_void), .s_done_valid, .s_done_again,
+    .s_done_slot, .done_aborted, .s_slot(asked), .aborted(asked_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   logic [ABORT_WATCHES-1:0] watch_abort;
   logic                     sq_asked;
@@ -294,13 +323,13 @@ module db_ssd_front
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || hold, admin_sqe: m_admin_valid,
-                           aborting: abort_busy};
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || hold || copy_busy,
+                           admin_sqe: m_admin_valid, aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.number,
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
                            count: m_fetch.len[12:6]};
-  assign stat_decode   = '{valid: decoded_ctx_valid, slot: decoded_ctx_slot, sqid: decoded_ctx.sqid,
+  assign stat_decode   = '{valid: decoded_ctx_valid && !ctx_again, slot: decoded_ctx_slot, sqid: decoded_ctx.sqid,
                            cid: decoded_ctx.cid};
 
 endmodule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands of namespaces that have no blocks (docs/csd/programs.md), as part of decode: Memory Read, Memory Write, and
-// Execute Program, for which it keeps what functions have of programs and memory ranges.
+// Commands of namespaces that have no blocks (docs/csd/programs.md), as part of decode: those of memory, and Execute
+// Program, for which it keeps what functions have of programs and memory ranges.
 //
 // A function has four programs, and four sets of two ranges of its memory: what a program looks at, and where its result
 // goes. The firmware writes both, checked, and takes them back when the function is reset.
@@ -42,19 +42,30 @@ module db_ssd_programs
 
   // ---- what the entry says
   localparam int BLOCK_LOG2 = 9;
-  bytewise_t read_write, execute;
+  localparam int RANGE_LOG2 = 5;         // bytes of a range in the list of a Memory Copy
+  localparam logic [3:0] OF_BLOCKS = 4'd2, OF_MEMORY = 4'd4;  // formats of these ranges
+  bytewise_t  read_write, copy, execute;
+  copy_args_t copy_args;
+  assign copy_args  = '{memory: s_sqe.cdw12[11:8] == OF_MEMORY, last: s_sqe.cdw12[COPY_RANGES_LOG2-1:0],
+                        length: s_sqe.cdw2};
+  assign copy       = '{first: {s_sqe.cdw11, s_sqe.cdw10}, last: 65'({s_sqe.cdw11, s_sqe.cdw10}) + 65'(s_sqe.cdw2),
+                        bytes: (NEAR_BYTES_W'(s_sqe.cdw12[COPY_RANGES_LOG2-1:0]) + 1'b1) << RANGE_LOG2,
+                        args: near_args_t'($bits(near_args_t)'(copy_args)),
+                        bad: s_sqe.cdw2 == '0 || s_sqe.cdw2[1:0] != '0 || s_sqe.cdw3 != '0 || s_sqe.cdw10[1:0] != '0 ||
+                             !(s_sqe.cdw12[11:8] inside {OF_BLOCKS, OF_MEMORY}),
+                        too_many: s_sqe.cdw12[7:COPY_RANGES_LOG2] != '0};
   assign read_write = '{first: {s_sqe.cdw11, s_sqe.cdw10}, last: 65'({s_sqe.cdw11, s_sqe.cdw10}) + 65'(s_sqe.cdw12),
                         bytes: s_sqe.cdw12[NEAR_BYTES_W-1:0], args: '0,
                         bad: s_sqe.cdw12 == '0 || s_sqe.cdw12 > 32'(2 ** MOST_LOG2) || s_sqe.cdw12[1:0] != '0 ||
-                             s_sqe.cdw10[1:0] != '0};
+                             s_sqe.cdw10[1:0] != '0, too_many: 1'b0};
   assign execute    = '{first: {s_sqe.cdw13, s_sqe.cdw12}, last: '0,
                         bytes: {s_sqe.cdw10[NEAR_BYTES_W-1:BLOCK_LOG2] +
                                 (NEAR_BYTES_W - BLOCK_LOG2)'(s_sqe.cdw10[BLOCK_LOG2-1:0] != '0), BLOCK_LOG2'(0)},
                         args: '{data: s_sqe.cdw10[NEAR_BYTES_W-1:0], result: '0,
                                 number: s_sqe.cdw2[NEAR_PROGRAMS_LOG2-1:0], phase: s_sqe.cdw11[15:0]},
                         bad: s_sqe.cdw10 == '0 || s_sqe.cdw10 > 32'(2 ** MOST_LOG2) || s_sqe.cdw11[31:16] != '0 ||
-                             s_sqe.cdw3 != '0 || s_sqe.mptr[31:0] != '0};
-  assign m_bytewise = s_programs ? execute : read_write;
+                             s_sqe.cdw3 != '0 || s_sqe.mptr[31:0] != '0, too_many: 1'b0};
+  assign m_bytewise = s_programs ? execute : s_sqe.opc == SLM_OPC_COPY ? copy : read_write;
   logic [15:0] pind, rsid;
   assign {rsid, pind} = s_sqe.cdw2;
 

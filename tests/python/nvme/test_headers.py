@@ -241,7 +241,7 @@ STRUCTS: dict[type[ctypes.Structure], tuple[tuple[str, ...], dict[str, str]]] = 
 }
 # Fields that a header has under no name, or cut differently: not compared.
 NEWER = {
-    *(repr(s) for s in Status if Status.NS_NOT_REACHABLE <= s <= Status.PROGRAM_TOO_BIG),
+    *(repr(s) for s in Status if Status.OVERLAPPING_IO_RANGE <= s <= Status.PROGRAM_TOO_BIG),
     *(repr(c) for c in (AdminOpc.PROGRAM_LOAD, AdminOpc.PROGRAM_ACTIVATION, AdminOpc.MEMORY_RANGE_SET)),
     *(repr(p) for p in (LogPage.PROGRAM_LIST, LogPage.PROGRAM_TYPES, LogPage.RANGE_SET_LIST)),
     *(repr(s) for s in (Csi.SLM, Csi.PROGRAMS)),

@@ -19,6 +19,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from structs import layout
 
 READ, WRITE, COMPARE, VERIFY, NEAR, STORE = 0x02, 0x01, 0x05, 0x0C, 0x82, 0x83
+COPY = 0x101  # of a memory: its list, then two ranges
+PARTS = {STORE: 2, COPY: 3}
 INVALID_FIELD, TOO_LARGE, NOT_LOADED = 0x4002, 0x1C0, 0x1C1
 OTHERS = (0x00, 0x08, 0x09, 0x7F)
 DECODE, RD, WR, ADMIN = range(4)
@@ -45,13 +47,14 @@ class Command:
     nsid: int
     slba: int
     bytes: int
-    part: int = 1  # of a STORE: 2, what it writes
+    part: int = 1  # of a STORE: 2, what it writes; of a COPY: 2 and 3, its ranges
 
     def bits(self) -> int:
         desc = {
             "counts_read": self.opcode in (READ, COMPARE, VERIFY, NEAR) or self.opcode == STORE and self.part == 1,
             "counts_write": self.opcode == WRITE or self.opcode == STORE and self.part == 2,
             "computes": self.opcode in (NEAR, STORE), "stores": self.opcode == STORE and self.part == 1,
+            "copies": self.opcode == COPY and self.part < PARTS[COPY],
         }  # fmt: skip
         return CTX.pack(
             desc=desc, fn=self.fn, sqid=self.sqid, cid=self.cid, nsid=self.nsid, slba=self.slba, bytes=self.bytes
@@ -151,7 +154,7 @@ class Bench:
             await self.step()
         slot = self.free.pop(r.randrange(len(self.free)))
         if opcode is None:
-            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, NEAR, NEAR, STORE, STORE, *OTHERS))
+            opcode = r.choice((READ, WRITE, COMPARE, VERIFY, NEAR, NEAR, STORE, STORE, COPY, *OTHERS))
         c = self.random_command(opcode)
         self.ctx.append((slot, c))
         while self.ctx:
@@ -178,7 +181,7 @@ class Bench:
         if self.near:
             d.s_near.value = RESULT.pack(dict(zip(RESULT, self.near.popleft(), strict=True)))
         while self.later and self.cycle >= self.later[0][0]:
-            self.queues[WR].append(self.later.popleft()[1])
+            self.queues[self.later[0][1].source].append(self.later.popleft()[1])
         slots = 0
         for i in range(4):
             self.offered[i] = bool(self.queues[i]) and (self.offered[i] or rng.random() < self.rate)
@@ -246,10 +249,12 @@ class Bench:
 
     @staticmethod
     def comes_again(done: Done) -> bool:
-        return done.command is not None and (done.command.opcode, done.command.part, done.full[3]) == (STORE, 1, 0)
+        return done.command is not None and (
+            done.command.part < PARTS.get(done.command.opcode, 1) and done.full[3] == 0
+        )
 
     def look_again(self) -> None:
-        """A command that stores, whose first part has ended well, goes out apart; its Write ends later."""
+        """What stores, or copies, and of which a part has ended well goes out apart; the next part ends later."""
         d = self.dut
         if d.m_again_valid.value != 1:
             return
@@ -258,7 +263,14 @@ class Bench:
         c = done.command
         assert c is not None and self.comes_again(done)
         got = AGAIN.unpack(int(d.m_again.value))
-        assert got == {"slot": done.slot, "fn": c.fn, "sqid": c.sqid, "cid": c.cid, "nsid": c.nsid}
+        assert got == {
+            "copies": int(c.opcode == COPY),
+            "slot": done.slot,
+            "fn": c.fn,
+            "sqid": c.sqid,
+            "cid": c.cid,
+            "nsid": c.nsid,
+        }
         first = self.cycle == taken + LATENCY
         assert d.done_valid.value == int(first) and d.done_again.value == 1
         if first:
@@ -267,11 +279,12 @@ class Bench:
             self.inside.popleft()
             self.agains += 1
             r = self.rng
-            second = dataclasses.replace(c, part=2, slba=r.getrandbits(64), bytes=512 * r.randint(1, 2048))
+            second = dataclasses.replace(c, part=c.part + 1, slba=r.getrandbits(64), bytes=512 * r.randint(1, 2048))
             self.ctx.append((done.slot, second))
             status = r.choice([0, 0, r.getrandbits(15)])
             full = (*done.full[:3], status, 0 if status else done.full[4])
-            self.later.append((self.cycle + 3, Done(WR, done.slot, status, second, full)))
+            source = RD if c.opcode == COPY else WR
+            self.later.append((self.cycle + 3, Done(source, done.slot, status, second, full)))
 
     def account(self, done: Done) -> None:
         c = done.command

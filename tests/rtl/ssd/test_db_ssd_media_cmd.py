@@ -21,13 +21,14 @@ from structs import layout
 
 CMD = layout("db_ssd_data_pkg", "exec_cmd_t")
 WHOLE = layout("db_ssd_pkg", "cmd_t")
-READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR, LOAD, STORE = range(11)
+READ, VERIFY, WRITE, COMPARE, DSM, WZERO, WFLUSH, WUNCOR, NEAR, LOAD, STORE, FILL, LIST = range(13)
 DESC = {
     READ: ("to_host", "read_engine"), VERIFY: ("read_engine",), WRITE: ("from_host", "write_engine", "write"),
     COMPARE: ("from_host", "write_engine", "compare"), DSM: ("from_host", "write_engine", "ranges"),
     WZERO: ("write_engine", "zero"), WFLUSH: ("write_engine", "flush"),
     WUNCOR: ("write_engine", "uncorrectable"), NEAR: ("to_host", "read_engine", "computes"),
     LOAD: ("to_host", "read_engine"), STORE: ("to_host", "read_engine", "from_pointer"),  # Memory Read, Memory Write
+    FILL: ("to_host", "read_engine", "from_pointer", "fills"), LIST: ("read_engine", "from_pointer", "copies"),
 }  # fmt: skip
 """What the engines read of a command's descriptor."""
 DNR = 1 << 14

@@ -24,6 +24,7 @@ TAP = layout("db_ssd_pkg", "tap_cmd_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 NAMESPACE, NS_ENTRY = layout("db_ssd_pkg", "namespace_t"), layout("db_ssd_pkg", "ns_entry_t")
 SET, ARGS = layout("db_ssd_near_pkg", "programs_set_t"), layout("db_ssd_near_pkg", "near_args_t")
+COPY_ARGS, COPY_ENTRY = layout("db_ssd_near_pkg", "copy_args_t"), layout("db_ssd_near_pkg", "copy_entry_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
 NUM_FN, NUM_NS = int(os.environ.get("NUM_FN", "1")), int(os.environ.get("NUM_NS", "1"))
 SIZE_LOG2 = 16
@@ -31,8 +32,11 @@ SIZE, BASE = 1 << SIZE_LOG2, (1 << 64) - (1 << SIZE_LOG2)
 MEGABYTE, BLOCKS = 1 << 20, 4096
 DNR = 1 << 14
 INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE = DNR | 0x01, DNR | 0x02, DNR | 0x0B, DNR | 0x80
-NO_SET, NO_INDEX, NO_PROGRAM, NOT_ACTIVE = (DNR | 0x100 | code for code in (0x8D, 0x8F, 0x96, 0x98))
-READ, WRITE, EXECUTE = 0x02, 0x05, 0x01  # of a memory, of a memory, of programs
+NO_SET, NO_INDEX, NO_PROGRAM, NOT_ACTIVE, TOO_MANY, OVERLAPS = (
+    DNR | 0x100 | code for code in (0x8D, 0x8F, 0x96, 0x98, 0x83, 0x87)
+)
+READ, WRITE, COPY, FILL = 0x02, 0x05, 0x01, 0x04  # of a memory
+EXECUTE = 0x01  # of programs
 M32 = (1 << 32) - 1
 NVM, MEMORY, PROGRAMS = range(3)
 
@@ -53,7 +57,7 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         d.m_read_ready.value = d.m_write_ready.value = d.m_admin_ready.value = 1
-        await start(d, ns_rst=0, hold=0, s_abort=0, cache_off=0, ns_locked=0, s_ns_valid=0, s_programs=0)
+        await start(d, ns_rst=0, hold=0, s_abort=0, cache_off=0, ns_locked=0, s_ns_valid=0, s_programs=0, s_copy=0)
         d.ns_rst.value = 1
         await RisingEdge(d.clk)
         d.ns_rst.value = 0
@@ -97,13 +101,15 @@ class Bench:
         if psdt == 3:
             return INVALID_FIELD, ctx
         if kind == MEMORY:
-            if opc not in (READ, WRITE):
+            if opc not in (READ, WRITE, COPY, FILL):
                 return INVALID_OPCODE, ctx
+            if opc == COPY:
+                return self.expect_copy(dw, pointer, ctx)
             if first + size > SIZE:
                 return LBA_RANGE, ctx
             if size == 0 or size > MEGABYTE or size % 4 or first % 4:
                 return INVALID_FIELD, ctx
-            desc = moves | ({"from_pointer": 1} if opc == WRITE else {})
+            desc = moves | ({} if opc == READ else {"from_pointer": 1, "fills": int(opc == FILL)})
             command = {"desc": desc, "media_addr": BASE + first, "bytes": size, "ns_blocks": SIZE, **pointer}
             return command, ctx | {"slba": first}
         if kind == PROGRAMS:
@@ -147,6 +153,22 @@ class Bench:
             "fua": dw[12] >> 30 & 1, **pointer,
         }, ctx | {"slba": first}  # fmt: skip
 
+    @staticmethod
+    def expect_copy(
+        dw: list[int], pointer: dict[str, Any], ctx: dict[str, Any]
+    ) -> tuple[dict[str, Any] | int, dict[str, Any]]:
+        to, size, form, ranges = dw[11] << 32 | dw[10], dw[2], dw[12] >> 8 & 15, (dw[12] & 0xFF) + 1
+        if to + size > SIZE:
+            return LBA_RANGE, ctx
+        if size == 0 or size % 4 or to % 4 or dw[3] or form not in (2, 4):
+            return INVALID_FIELD, ctx
+        if ranges > 4:
+            return TOO_MANY, ctx
+        desc = dict.fromkeys(("known", "has_lba", "read_engine", "memory", "from_pointer", "copies"), 1)
+        args = COPY_ARGS.pack(memory=int(form == 4), last=ranges - 1, length=size)
+        command = {"desc": desc, "media_addr": BASE + to, "bytes": 32 * ranges, "ns_blocks": args, **pointer}
+        return command, ctx | {"slba": to}
+
     # ---------------------------------------------------------------- what goes through
     def add(self, place: int, entry: int) -> None:
         fn, slot = number(place), self.rng.randrange(128)
@@ -168,15 +190,19 @@ class Bench:
                 slot, ctx = self.told.popleft()
                 got = CTX.unpack(int(d.m_ctx.value))
                 assert int(d.m_ctx_slot.value) == slot
-                assert {name: got[name] for name in ctx} == ctx
-                assert TAP.unpack(int(d.m_tap_cmd.value))["read"] == int("slba" in ctx)
+                assert {name: got[name] for name in ctx if name != "desc"} == {
+                    n: v for n, v in ctx.items() if n != "desc"
+                }
+                moves = "slba" in ctx and ctx["desc"].get("to_host", 0)
+                assert TAP.unpack(int(d.m_tap_cmd.value))["read"] == int(moves)
             if d.m_read_valid.value:
                 slot, command, ctx = self.want.popleft()
                 assert isinstance(command, dict), f"a command, not status {command}"
                 got, whole = CMD.unpack(int(d.m_cmd.value)), self.whole(command, slot, ctx["fn"])
                 assert got == whole, {name: (got[name], whole[name]) for name in got if got[name] != whole[name]}
-                self.told.append((slot, ctx | {"bytes": command["bytes"]}))
-                self.seen.add((int(command["desc"].get("from_pointer", 0)) + 2 * command["desc"].get("computes", 0), 0))
+                self.told.append((slot, ctx | {"bytes": command["bytes"], "desc": command["desc"]}))
+                kinds = ("from_pointer", "computes", "fills", "copies")
+                self.seen.add((sum(command["desc"].get(name, 0) << i for i, name in enumerate(kinds)), 0))
             if self.want and isinstance(self.want[0][1], int) and d.s_slot_ready.value and d.s_slot_valid.value:
                 slot, status, ctx = self.want.popleft()
                 self.told.append((slot, ctx))
@@ -198,7 +224,7 @@ def random_entry(rng: random.Random) -> tuple[int, int]:
     nsid = {NVM: rng.randint(1, NUM_NS), MEMORY: own, PROGRAMS: own + 1}[kind]
     if rng.random() < 0.05:
         nsid = rng.choice((0, own ^ 1, rng.randint(1, NUM_NS + 2 * NUM_FN), NUM_NS + 2 * NUM_FN + 1, 1 << 31))
-    opc = {NVM: READ, MEMORY: rng.choice((READ, WRITE)), PROGRAMS: EXECUTE}[kind]
+    opc = {NVM: READ, MEMORY: rng.choice((READ, WRITE, COPY, COPY, FILL)), PROGRAMS: EXECUTE}[kind]
     if rng.random() < 0.05:
         opc = rng.choice((0x00, 0x01, 0x02, 0x05, 0x10, 0x82, 0xFF))
     if nsid not in (own, own + 1):
@@ -213,6 +239,9 @@ def random_entry(rng: random.Random) -> tuple[int, int]:
         cdws = [first, rng.choice((0,) * 15 + (1, M32)), size]
     more, two = [rng.getrandbits(32) for _ in range(3)], rng.getrandbits(64)
     mptr = rng.getrandbits(64)
+    if kind == MEMORY and opc == COPY:
+        two, cdws[2] = cdws[2] | rng.choice((0,) * 15 + (1 << 32,)), rng.choice((2, 2, 2, 4, 4, 0, 3)) << 8
+        cdws[2] |= rng.choice((0, 1, 2, 3, 3, 4, 0x40)) | rng.getrandbits(20) << 12
     if kind == PROGRAMS:
         length = rng.choice((1, 512, rng.randint(1, 8192), rng.randint(1, SIZE), 0, MEGABYTE, MEGABYTE + 1))
         cdws[0], cdws[1] = length, rng.getrandbits(16) | rng.choice((0,) * 15 + (1 << 16,))
@@ -247,7 +276,67 @@ async def random_commands(dut: Any) -> None:
             await b.drain()
         seen |= b.seen
     every = (INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, NO_SET, NO_INDEX, NO_PROGRAM, NOT_ACTIVE)
-    assert seen == {*((i, 0) for i in range(3)), *((-1, status) for status in every)}
+    assert seen == {*((i, 0) for i in (0, 1, 2, 5, 9)), *((-1, status) for status in (*every, TOO_MANY))}
+
+
+@cocotb.test()
+async def ranges_of_a_copy(dut: Any) -> None:
+    """They come as Reads, of blocks or of memory, with the slot of their command, and are checked as any other: what
+    their list says beside that ends them. No slot is taken, and no queue's head moves."""
+    b = Bench(dut, 8)
+    await b.start()
+    d, rng = dut, b.rng
+    seen: set[tuple[bool, int]] = set()
+    for _ in range(600):
+        memory, more, place = rng.random() < 0.5, rng.random() < 0.5, rng.randrange(NUM_FN)
+        own = NUM_NS + 1 + 2 * place
+        of_kind = own if memory else rng.randint(1, NUM_NS)
+        nsid = of_kind if rng.random() < 0.8 else rng.choice((0, own, own + 1, rng.randint(1, NUM_NS), 1 << 31))
+        amount = 4 * rng.randint(1, 64) if memory else rng.randint(0, 9)
+        first = rng.choice((0, 4 * rng.randrange(64), SIZE, BLOCKS))
+        bad, overlaps = rng.choice((0, 0, 0, 0, 1, 3, 2)), int(memory and rng.random() < 0.2)
+        entry = sqe(READ, psdt=1, cid=rng.getrandbits(16), nsid=nsid, prp1=rng.getrandbits(64),
+                    prp2=rng.getrandbits(32), cdw10=first, cdw12=amount, to=0, mptr=0, more=[0, 0, 0])  # fmt: skip
+        want, ctx = b.expect(number(place), entry)
+        if nsid in (own, own + 1) and nsid != of_kind or (memory and 1 <= nsid <= NUM_NS):
+            want = INVALID_NS
+        elif isinstance(want, dict) and bad & 1:  # blocks are of 512 bytes
+            want = INVALID_FIELD
+        elif isinstance(want, dict) and overlaps:
+            want = OVERLAPS
+        slot = rng.randrange(128)
+        d.s_copy.value = COPY_ENTRY.pack(valid=1, slot=slot, more=more, memory=memory, bad=bad, overlaps=overlaps)
+        b.slot.queue.append((slot ^ 1,))  # somebody else's
+        b.sqe.queue.append({"fn": number(place), "sqid": NUM_FN + place, "head": 0, "err": 0, "sqe": entry})
+        got: list[Any] = []
+        for _ in range(12):
+            await RisingEdge(d.clk)
+            b.sqe.step()
+            b.slot.step()
+            assert not d.s_slot_ready.value and not d.m_head_valid.value and not d.m_write_valid.value
+            if d.m_read_valid.value:
+                got.append(CMD.unpack(int(d.m_cmd.value)))
+            if d.m_ctx_valid.value:
+                assert d.m_ctx_again.value and int(d.m_ctx_slot.value) == slot
+                told = CTX.unpack(int(d.m_ctx.value))
+                assert told["desc"]["copies"] == more or want == INVALID_NS
+                assert (told["cid"], told["sqid"], told["fn"]) == (ctx["cid"], NUM_FN + place, number(place))
+            if (word := b.completion.step()) is not None:
+                got.append(tuple(word))
+        if isinstance(want, dict):
+            desc = {**want["desc"], "copies": int(more)}
+            desc.pop("counts_read", None)
+            whole = b.whole({**want, "desc": desc, "ns_blocks": 0 if more else want["ns_blocks"]}, slot, number(place))
+            assert got == [whole]
+        else:
+            assert got == [(slot, want)], f"{got}, not {want:#x}"
+        seen.add((memory, want if isinstance(want, int) else 0))
+        b.slot.queue.clear()
+        b.slot.word = None
+        d.s_slot_valid.value = 0
+    d.s_copy.value = 0
+    statuses = (0, INVALID_FIELD, INVALID_NS, LBA_RANGE)
+    assert seen >= {(memory, status) for memory in (False, True) for status in statuses} | {(True, OVERLAPS)}
 
 
 @cocotb.test()

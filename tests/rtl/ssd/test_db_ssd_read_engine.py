@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """db_ssd_read_engine: Reads give their segments and rows in order, Verifies swallow theirs, near-storage commands have
-segments of their result, and some of them have their data from memory; each ends once as it must."""
+segments of their result, and some of them have their data from memory; a Memory Fill has zeros, and the list of a
+Memory Copy is told as ranges; each ends once as it must."""
 
 from __future__ import annotations
 
@@ -19,12 +20,13 @@ from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source, start
 from structs import layout
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
-from test_db_ssd_media_cmd import DESC, LOAD, NEAR, READ, READ_ERROR, STORE, VERIFY, WHOLE, Command
+from test_db_ssd_media_cmd import DESC, FILL, LIST, LOAD, NEAR, READ, READ_ERROR, STORE, VERIFY, WHOLE, Command
 
 BURST = 1024  # of db_axi_read inside
 SEGMENT_USER = layout("db_ssd_pkg", "segment_user_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 SLM = os.environ.get("SLM") == "1"
+RANGE, RANGE_BYTES, RANGES = layout("db_ssd_near_pkg", "copy_range_t"), 32, 4
 PACKET, ARGS = layout("db_ssd_near_pkg", "near_packet_t"), layout("db_ssd_near_pkg", "near_args_t")
 
 
@@ -37,6 +39,7 @@ class Job(Command):
     memory: bool = False  # addr is there
     source: list[Segment] = field(default_factory=list)  # ... what is to be asked of it
     lost: bool = False  # not all of it comes
+    ranges: list[tuple[int, int, int]] = field(default_factory=list)  # told of a list: NSID, start, amount
 
     def stretch(self) -> list[Segment]:
         """Segments of so many bytes from addr on."""
@@ -50,11 +53,10 @@ class Job(Command):
 
     def status(self) -> int:
         if self.op != VERIFY:
-            assert self.walk
-            assert self.sent, "ends before its data is sent"
-            if self.walk.status:
+            assert self.sent or self.op == LIST, "ends before its data is sent"
+            if self.walk and self.walk.status:
                 return self.walk.status
-            if self.op in (LOAD, STORE) and self.lost:
+            if self.op in (LOAD, STORE, LIST) and self.lost:
                 return prp.TRANSFER_ERROR
         return READ_ERROR if self.bad else 0
 
@@ -119,27 +121,30 @@ class Bench:
         assert job.slot not in self.open
         self.open[job.slot] = job
         addresses = range(job.addr, job.addr + job.size, self.row)
-        if job.memory:
+        if job.op == FILL:
+            job.read = len(addresses)
+        elif job.memory:
             self.fetches.append(job)
         else:
             bursts = stretches(job.addr, job.size, 4096 if job.lba4k else BURST, self.row)
             self.bursts.extend((*b, job.fua) for b in bursts)
             self.read_owner.extend([job] * len(addresses))
-        if job.op != VERIFY:
-            assert job.walk
-            self.packets.append(job)
+        host: list[Segment] = []
+        if job.walk:
             job.fn, job.prp1, job.prp2 = job.walk.fn, job.walk.prp1, job.walk.prp2
-            (self.near_lists if job.op == STORE else self.lists).add(job.walk)
-            host, stretch = list(segments(job.walk)), job.stretch()
-            self.segs.extend((job, s) for s in (stretch if job.op == STORE else host))
-            job.source = host if job.op == STORE else stretch
+            (self.near_lists if job.op in (STORE, LIST) else self.lists).add(job.walk)
+            host = list(segments(job.walk))
+        job.source = host if job.op in (STORE, LIST) else job.stretch()
+        if job.op not in (VERIFY, LIST):
+            self.packets.append(job)
+            self.segs.extend((job, s) for s in (job.stretch() if job.op in (STORE, FILL) else host))
             self.rows.extend((job, a, int(a + self.row >= job.addr + job.size)) for a in addresses)
         desc = dict.fromkeys((*DESC[job.op], *(["memory"] if job.memory else [])), 1)
         self.cmd.queue.append(WHOLE.pack({**WHOLE.unpack(job.packed(whole=True)), "desc": desc}))
 
     def random_job(self, slot: int) -> Job:
         rng = self.rng
-        op = rng.choice((READ, READ, READ, NEAR, VERIFY, *((LOAD, STORE, STORE) if SLM else ())))
+        op = rng.choice((READ, READ, READ, NEAR, VERIFY, *((LOAD, STORE, STORE, FILL, LIST) if SLM else ())))
         lba4k = rng.random() < 0.3
         block = 4096 if lba4k else 512
         size = block * rng.choice((1, 1, 2, 8, rng.randint(1, 24), rng.randint(17, 40)))
@@ -156,12 +161,15 @@ class Bench:
             )
             job.memory = rng.random() < 0.5
             job.addr += 4 * rng.randrange(128) * job.memory
-        if op in (LOAD, STORE):
+        if op in (LOAD, STORE, FILL, LIST):
             job.memory, job.lba4k = True, False
             job.size = rng.choice((size, 4 * rng.randint(1, size // 4)))
             job.addr += 4 * rng.randrange(128)
-            job.walk = prp.make_command(rng, self.mem, job.size)
-            job.lost = rng.random() < 0.2
+            if op == LIST:
+                job.size = RANGE_BYTES * rng.randint(1, RANGES)
+            if op != FILL:
+                job.walk = prp.make_command(rng, self.mem, job.size)
+                job.lost = rng.random() < 0.2
         if rng.random() < 0.15 and not job.memory:
             self.media.bad.add(job.addr + self.row * rng.randrange(size // self.row))
         return job
@@ -173,6 +181,11 @@ class Bench:
             job, packet = self.packets.popleft(), PACKET.unpack(int(self.dut.m_packet.value))
             assert (packet["computes"], packet["slot"]) == (int(job.op == NEAR), job.slot)
             assert job.op != NEAR or ARGS.pack(packet["args"]) == job.blocks
+        told = RANGE.unpack(int(self.dut.m_copy_range.value))
+        if told["valid"]:
+            job = self.open[told["slot"]]
+            assert job.op == LIST and told["index"] == len(job.ranges) % RANGES
+            job.ranges.append((told["nsid"], told["start"], told["amount"]))
         self.cmd.step()
         self.lists.step(self.cycle)
         self.near_lists.step(self.cycle)
@@ -188,16 +201,18 @@ class Bench:
             job, want = self.segs.popleft()
             assert self.seg.new[:6] == want, f"segment {self.seg.new}, expected {want}"
             assert self.seg.new.slot == job.slot
-            assert self.seg.new.memory == job.memory
+            assert self.seg.new.memory == (job.memory and job.op != FILL)
             if self.seg.new.last:
-                to = 0 if job.op == STORE else job.walk.status  # type: ignore[union-attr]
+                to = 0 if job.op in (STORE, FILL) else job.walk.status  # type: ignore[union-attr]
                 assert self.seg.new.status == to
                 self.segs_done.append((job, self.seg.new.status))
         word = self.data.step(self.take)
         if word:
             job, addr, last = self.rows.popleft()
             bad = self.err_of(job, last) if job.memory else addr in self.media.bad
-            data = 0 if job.memory and bad else self.row_at(job, addr)  # what does not come is zeros
+            data = (
+                0 if job.op == FILL or (job.memory and bad) else self.row_at(job, addr)
+            )  # what does not come is zeros
             assert word == (data, last, self.dwords(job, addr), int(bad)), hex(addr)
             self.row_cycles.append(self.cycle)
             if last:
@@ -207,7 +222,8 @@ class Bench:
             job, status = self.segs_done.popleft()
             assert job is self.rows_done.popleft()
             self.sending.append(job)
-            self.done.queue.append((status, job.memory, job.slot, int(job.bad or (job.memory and self.err_of(job, 1)))))
+            err = int(job.bad or (job.memory and self.err_of(job, 1)))
+            self.done.queue.append((status, job.memory and job.op != FILL, job.slot, err))
         offered = self.done.word
         self.done.step()
         if self.done.word is not None and self.done.word is not offered:
@@ -241,8 +257,8 @@ class Bench:
     @staticmethod
     def err_of(job: Job, last: int) -> int:
         """What does not come shows in the last row; so does what is asked of no memory."""
-        assert job.walk
-        return int(last and job.op in (LOAD, STORE) and (job.lost or (job.op == STORE and job.walk.status != 0)))
+        pointed = job.op in (STORE, LIST) and job.walk is not None and job.walk.status != 0
+        return int(last and job.op in (LOAD, STORE, LIST) and (job.lost or pointed))
 
     def row_at(self, job: Job, addr: int) -> int:
         return random.Random(addr).getrandbits(self.width) if job.memory else self.media.read(addr)
@@ -253,6 +269,12 @@ class Bench:
         assert job.read == -(-job.size // self.row), "ends before the media has been read"
         assert status == job.status(), f"status {status:#x}, expected {job.status():#x} of {job}"
         self.errors[1] += job.bad
+        if job.op == LIST and not status:
+            bits = sum(self.row_at(job, job.addr + at) << 8 * at for at in range(0, job.size, self.row))
+            entries = [bits >> 8 * at for at in range(0, job.size, RANGE_BYTES)]
+            want = [(e & 0xFFFFFFFF, e >> 64 & (1 << 64) - 1, e >> 128 & 0xFFFFFFFF) for e in entries]
+            assert job.ranges[: len(want)] == want
+            assert len(job.ranges) <= len(want) + (self.row > RANGE_BYTES), "a row has two"
         self.statuses.add((job.op, status))
 
     async def drain(self) -> None:
@@ -307,9 +329,10 @@ async def random_commands(dut: Any) -> None:
         (VERIFY, READ_ERROR),
         *(
             (op, status)
-            for op in ((LOAD, STORE) if SLM else ())
+            for op in ((LOAD, STORE, LIST) if SLM else ())
             for status in (0, prp.OFFSET_INVALID, prp.TRANSFER_ERROR)
         ),
+        *([(FILL, 0)] if SLM else []),
     }, f"the random mix misses a status: {sorted(seen)}"
 
 

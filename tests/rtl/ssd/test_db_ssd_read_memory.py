@@ -40,7 +40,7 @@ class Bench:
         self.slow = False  # memory takes its time
 
     async def start(self) -> None:
-        await start(self.dut, s_push=0)
+        await start(self.dut, s_push=0, s_fill=0, s_list=0)
 
     def add(self, memory: bool, nbytes: int, addr: int = 0) -> None:
         self.todo.append((memory, addr, nbytes))

@@ -183,11 +183,11 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
         (0, (1 << 20) + 4, Status.INVALID_FIELD), (SIZE - 4, 8, Status.LBA_RANGE), (SIZE, 4, Status.LBA_RANGE),
         (1 << 40, 4, Status.LBA_RANGE),
     ):  # fmt: skip
-        for opcode in (SlmOpc.READ, SlmOpc.WRITE):
+        for opcode in (SlmOpc.READ, SlmOpc.WRITE, SlmOpc.FILL):
             command = own.move(opcode, at, size, drive.buffer(max(size, 4)))
             drive.wait([command])
             expect(command, status)
-    for opcode, nsid in ((0x00, own.memory), (0x01, own.memory), (0x82, own.memory), (0x02, own.programs)):
+    for opcode, nsid in ((0x00, own.memory), (0x08, own.memory), (0x82, own.memory), (0x02, own.programs)):
         command = drive.submit(1, opcode, buffer=drive.buffer(4096), nsid=nsid)
         drive.wait([command])
         expect(command, Status.INVALID_OPCODE)
