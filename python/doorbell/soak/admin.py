@@ -64,7 +64,7 @@ class Admin:
         self.look_at_cut()
         manages = namespaces.supported(drive)
         if manages or model.fn:
-            there, active = namespaces.allocated(drive) if manages else sorted(model.spaces), namespaces.active(drive)
+            there, active = self.machine.allocated() if manages else sorted(model.spaces), self.machine.active()
             if there != sorted(model.spaces) or active != sorted(n for n, s in model.spaces.items() if model.has(s)):
                 raise Failure("namespaces", f"{there} exist, {active} are attached: not those of before the reset")
         for nsid, space in model.spaces.items():

@@ -150,7 +150,7 @@ class Cuts:
 
     def _after_ns_create(self, cut: Cut, ended: bool | None) -> None:
         model, step = self.machine.model, cut.step
-        new = sorted(set(namespaces.allocated(self.drive)) - set(model.spaces))
+        new = sorted(set(self.machine.allocated()) - set(model.spaces))
         self._either(cut, ended, bool(new), "Create Namespace")
         if not new:
             return
@@ -177,7 +177,7 @@ class Cuts:
     def _after_ns_delete(self, cut: Cut, ended: bool | None) -> None:
         space = cut.space
         assert space is not None and cut.zeros is not None
-        gone = space.nsid not in namespaces.allocated(self.drive)
+        gone = space.nsid not in self.machine.allocated()
         self._either(cut, ended, gone, "Delete Namespace")
         if gone:
             del self.machine.model.spaces[space.nsid]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from doorbell.compute.near import PROGRAMS
+from doorbell.soak.generate_memory import memory_command
 from doorbell.soak.generate_near import (
     is_message,
     memory_look,
@@ -23,6 +24,7 @@ from doorbell.soak.near_kinds import CTR_SLOTS
 from doorbell.soak.steps import BAD, CUTS, FAULTS, OPS, RESETS, TIMINGS, Step
 
 REGION = 256  # blocks of a namespace that commands touch: few, so that they meet
+MEMORY_CELLS = 8192  # of the function's memory, 4 bytes each
 KEY_SLOTS = 3  # for namespaces, and for programs
 CYCLES = (1, 100, 500, 1000, 1500, 2000, 3000, 5000, 15_000, 40_000)  # between a command and the reset that it meets
 
@@ -38,6 +40,7 @@ class Shape:
     ssds: int = 0  # that the drive stores in
     ssd: str = "model"  # what they are
     near: bool = False  # near-storage commands
+    memory: bool = False  # a namespace of memory
 
 
 class Generator:
@@ -50,6 +53,7 @@ class Generator:
         """rng: where the random numbers come from, else they are made of the seed."""
         self.rng = rng or random.Random(seed)
         self.stores = rng or random.Random(f"{seed}, stores")  # apart, so that seeds of before mean what they meant
+        self.memories = rng or random.Random(f"{seed}, memories")
         self.shape = shape
         self.serial = 0
         self.resets: list[str] = []
@@ -108,6 +112,8 @@ class Generator:
         rng = self.rng
         for _ in range(rng.randint(1, self.most)):
             yield self.command()
+            if self.shape.memory and self.memories.random() < 0.2:
+                yield self.memory_command()
         if rng.random() < 0.12:
             yield {"do": "wait"}
         elif rng.random() < 0.9:
@@ -153,6 +159,12 @@ class Generator:
         if rng.random() < 0.3:
             step["ring"] = 0
         return step
+
+    def memory_command(self) -> Step:
+        region = 512 if self.largest < 8 else MEMORY_CELLS
+        return memory_command(
+            self.memories, self.serial + 1, self.shape.queues, self.shape.spaces, region, self.faulty
+        )  # fmt: skip
 
     def space(self) -> int:
         """A namespace."""

@@ -19,7 +19,11 @@ TAKES_VFS = ("reset", "cut", "fatal", "bus_master")  # with the PF their VFs go
 def crowd_shape(top: Shape, functions: int) -> Shape:
     """What the PF has of a drive of this kind: a namespace for each function, and where there are keys some more."""
     return replace(
-        top, queues=PF_SHAPE.queues, spaces=functions + (SPARE if top.keys and not top.ssds else 0), manage=True
+        top,
+        queues=PF_SHAPE.queues,
+        spaces=functions + (SPARE if top.keys and not top.ssds else 0),
+        manage=True,
+        memory=False,
     )
 
 

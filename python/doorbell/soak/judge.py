@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from doorbell.device.messages import SimError
@@ -22,7 +22,7 @@ from doorbell.nvme.memory import Buffer
 from doorbell.nvme.model import Mismatch, Pending
 from doorbell.nvme.structures import status_name
 from doorbell.soak.grants import GrantingDriver
-from doorbell.soak.model import Space
+from doorbell.soak.model import Memory, Space
 from doorbell.soak.near import TOO_LARGE, Look
 
 CANARY = 0xC3
@@ -90,6 +90,12 @@ class Sent:
     ssds: frozenset[int] = frozenset()  # that its blocks are on
     misled: bool = False  # one of these put data elsewhere while it was inside
     look: Look | None = None  # a near-storage command
+    source: Space | None = None  # of a Memory Copy: where its data come from, and what it reads there
+    reads: list[Pending] = field(default_factory=list)
+
+    @property
+    def of_memory(self) -> bool:
+        return self.space is not None and isinstance(self.space.blocks, Memory)
 
 
 class Judge:
@@ -138,7 +144,7 @@ class Judge:
 
     def keys_change(self, slot: int) -> None:
         for sent in self.sent.values():
-            sent.keys = sent.keys or (sent.space is not None and sent.space.slot == slot)
+            sent.keys = sent.keys or any(s is not None and s.slot == slot for s in (sent.space, sent.source))
             if sent.look is not None:
                 sent.look.key_changes(slot)
 
@@ -180,13 +186,25 @@ class Judge:
             try:
                 if sent.look is not None:
                     self._check_near(command, sent, data or b"")
-                if sent.misled:
+                if sent.reads and status == Status.SUCCESS and not sent.misled:
+                    self._end_copy(sent)
+                elif sent.misled:
                     sent.space.blocks.taken(sent.pending)  # what it read or left, nobody can say
                 else:
                     sent.space.blocks.end(sent.pending, status, data)
             except Mismatch as e:
                 raise Failure("data", f"{self._name(command)}: {e}") from e
         self._release(sent)
+
+    def _end_copy(self, sent: Sent) -> None:
+        """Its destination has what its sources had, if that is known."""
+        assert sent.space is not None and sent.source is not None and sent.pending is not None
+        values = [v for read in sent.reads for v in sent.source.blocks.values(read, read.blocks) or [[]]]
+        if all(len(v) == 1 for v in values) and isinstance(sent.space.blocks, Memory):
+            sent.space.blocks.end_known(sent.pending, b"".join(v[0] for v in values))
+            self.ended["memory: copy known"] += 1
+        else:
+            sent.space.blocks.end(sent.pending)
 
     def _check_near(self, command: Command, sent: Sent, got: bytes) -> None:
         look, pending, space = sent.look, sent.pending, sent.space
@@ -214,16 +232,17 @@ class Judge:
 
     def _allowed(self, command: Command, sent: Sent) -> set[int]:
         allowed = set(sent.allowed)
-        if command.opcode == NvmOpc.COMPARE and Status.SUCCESS in allowed:
+        compares = command.opcode == NvmOpc.COMPARE and not sent.of_memory
+        if compares and Status.SUCCESS in allowed:
             allowed.add(Status.COMPARE_FAILED)
         if sent.media:
             allowed |= MEDIA
-        if sent.misled and command.opcode == NvmOpc.COMPARE:
+        if sent.misled and compares:
             allowed |= {Status.SUCCESS, Status.COMPARE_FAILED}
         if sent.moved:
             allowed |= MOVED
         if sent.keys:
-            allowed |= KEY_GONE | ({Status.COMPARE_FAILED} if command.opcode == NvmOpc.COMPARE else set())
+            allowed |= KEY_GONE | ({Status.COMPARE_FAILED} if compares else set())
         if sent.fault and sent.fault[0] != "double":
             allowed.add(Status.DATA_TRANSFER_ERROR)
             kind, number, of_data = sent.fault
@@ -234,6 +253,9 @@ class Judge:
         return {Status.ABORT_REQUESTED} if sent.abort else allowed
 
     def _release(self, sent: Sent) -> None:
+        for read in sent.reads:
+            assert sent.source is not None
+            sent.source.blocks.taken(read)
         if sent.fault and not self.drive.sim.closed and not self.drive.sim.injected(sent.fault[1]):
             self.stale_faults = True
         if sent.look is not None and sent.look.part is not None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from doorbell.compute.programs import Programs
 from doorbell.device.opening import open_sim
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces
@@ -17,16 +18,16 @@ from doorbell.nvme.constants import CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.vendor import SETTINGS_PAGES
 from doorbell.soak import backends
-from doorbell.soak.generate import Shape
+from doorbell.soak.generate import MEMORY_CELLS, Shape
 from doorbell.soak.grants import GrantingDriver
-from doorbell.soak.model import Blocks, Drive, Space
+from doorbell.soak.model import Blocks, Drive, Memory, Space
 from doorbell.soak.steps import LAYOUT, TIMINGS, Step
 
 SPACE_BYTES = 1 << 20  # of a namespace
 MEMORY_BYTES = 32 << 20
 SHAPES = {
     "db_ssd": Shape(),
-    "db_csd": Shape(spaces=6, keys=True, manage=True, near=True),
+    "db_csd": Shape(spaces=6, keys=True, manage=True, near=True, memory=True),
     "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
 PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1, "CMB_LOG2": 21, "SLM": 1}}
@@ -55,6 +56,8 @@ class Machine:
 
     functions = 1
     patience_us: float = PATIENCE_US
+    memory_at = 0
+    """Of a function's memory: byte where the soak's window begins."""
     finder: Any = None
     """Who is told of simulations that begin, and how commands end (doorbell.soak.wave)."""
 
@@ -107,15 +110,28 @@ class Machine:
         self.drive.start(
             queues=queues, entries=max(2, lay["entries"]), cq_entries=max(2, lay["cq_entries"]),
             shared_cqs=min(lay["shared"], queues) or None, wrr=bool(lay["wrr"]), prios=(1, 2, 3, 0),
+            all_sets=self.shape.memory,
         )  # fmt: skip
 
     def _first_look(self) -> None:
         """What a new drive has."""
         drive = self.drive
         self.model.mdts_bytes = drive.max_transfer
-        for nsid in namespaces.allocated(drive) if namespaces.supported(drive) else (1,):
+        if self.shape.memory:
+            own = Programs(drive)
+            self.memory_at = own.size // 2
+            self.model.memory = Space(own.memory, Memory(MEMORY_CELLS))
+        for nsid in self.allocated() if namespaces.supported(drive) else (1,):
             blocks, size = self.size_of(nsid)
             self.model.spaces[nsid] = self.placed(Space(nsid, Blocks(blocks, size)))
+
+    def allocated(self) -> list[int]:
+        """Namespaces of blocks that exist."""
+        return [nsid for nsid in namespaces.allocated(self.drive) if nsid <= self.shape.spaces or not self.shape.memory]
+
+    def active(self) -> list[int]:
+        """... and are attached."""
+        return [nsid for nsid in namespaces.active(self.drive) if nsid <= self.shape.spaces or not self.shape.memory]
 
     def size_of(self, nsid: int) -> tuple[int, int]:
         """Blocks of a namespace, and their bytes, as the drive says."""

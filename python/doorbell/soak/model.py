@@ -18,6 +18,8 @@ from doorbell.soak.near import ENDED_WELL, Look, Program
 from doorbell.soak.near_crypt import CTR_KEY
 from doorbell.soak.near_messages import Message, fresh
 
+CELL = 4
+"""Bytes of a memory that a command moves at least."""
 PLAIN, CHANGING = 0, -1  # `Change.under`: no key; the key changed while the command was inside
 NO_OPCODE = 0x7E
 LOCKED = -1  # the slot of a namespace that nobody can have a key for
@@ -136,6 +138,30 @@ class Blocks(Media):
             raise Mismatch(f"compare of {cmd.blocks} blocks at {cmd.slba} failed on equal data")
 
 
+class Memory(Blocks):
+    """Cells of a function's memory, of which no one is ever torn. A command that fails, or is taken, may have left its
+    data, or zeros."""
+
+    def __init__(self, cells: int) -> None:
+        super().__init__(cells, CELL)
+        self.forget()
+
+    def forget(self) -> None:
+        """From now on nobody knows what is in it."""
+        super().end(self.begin_unknown(0, self.blocks))
+
+    def taken(self, cmd: Pending) -> None:
+        self.end(cmd, Status.ABORT_SQ_DELETED)
+
+    def end(self, cmd: Pending, status: int = Status.SUCCESS, data: bytes | memoryview | None = None) -> None:
+        if status != Status.SUCCESS:
+            for change in cmd.changes:
+                if change.data is None:
+                    continue  # it has left zeros, or what was there
+                change.under = CHANGING
+        super().end(cmd, status, data)
+
+
 @dataclass
 class Space:
     """A namespace. fns: the functions that it is attached to, one at most unless it is shared. slot: of the key that
@@ -165,6 +191,7 @@ class Drive:
     near: bool = False
     programs: list[Program | None] = field(default_factory=lambda: [None] * PROGRAMS)
     messages: list[list[Message]] = field(default_factory=lambda: [fresh() for _ in range(PROGRAMS)])
+    memory: Space | None = None  # of the function, of which a window is looked at
 
     def slot_of(self, number: int) -> int | None:
         """The slot that this function calls so: a VF counts its own from 1 (docs/csd/integration.md)."""

@@ -16,14 +16,16 @@ from doorbell.soak.entries import Entries
 from doorbell.soak.generate import REGION
 from doorbell.soak.judge import Failure, Judge, judged
 from doorbell.soak.machine import SPACE_BYTES, Machine
-from doorbell.soak.model import Space
+from doorbell.soak.memory import Memories
+from doorbell.soak.model import Memory, Space
 from doorbell.soak.programs import Programs
 from doorbell.soak.steps import LAYOUT, Step, whole
 
 LOOK_EVERY = 50  # steps
+MEMORY_GOES = ("power", "link", "subsystem")  # resets that nobody promises a function's memory to outlast
 
 
-class Player(Entries, Programs, Cuts, Admin):
+class Player(Entries, Memories, Programs, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
@@ -102,6 +104,8 @@ class Player(Entries, Programs, Cuts, Admin):
                 q = queues[i % len(queues)]
                 self.do_io(whole({"do": "io", "q": q, "ns": space.nsid, "op": "read", "at": at, "count": 16}))
             self.settle()
+        self.check_memory()
+        self.settle()
 
     # ---- disturbances
 
@@ -241,6 +245,9 @@ class Player(Entries, Programs, Cuts, Admin):
         if step["kind"] == "power":
             self.timeouts = 0
         model.forget()
+        if model.memory is not None and step["kind"] in MEMORY_GOES:
+            assert isinstance(model.memory.blocks, Memory)
+            model.memory.blocks.forget()
         machine.bring_up()
         self.look_at_spaces()
         model.rekey()

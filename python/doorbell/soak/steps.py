@@ -28,6 +28,7 @@ BAD = ("", "opcode", "range", "fused", "sgl", "prp")
 CUTS = ("format", "write", "create_queue", "delete_queue", "key", "ns_create", "ns_delete", "program")
 FAULTS = ("ur", "ca", "poison", "drop", "late", "double")
 SSD_FAULTS = ("late", "status", "lost", "hang", "vanish", "damage", "double", "phase", "cid", "copy", "astray")
+MEMORY_OPS = ("write", "read", "fill", "copy")
 SSD_OPS = ("read", "write", "zeroes", "flush")  # what an SSD of db_vcsd is asked for
 
 KINDS = (*RESETS, *VF_RESETS[-2:])
@@ -46,6 +47,10 @@ STEPS: dict[str, dict[str, Any]] = {
            "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1,
            "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0, "to": -1,
            "memory": 0},
+    # A command of the function's memory: so many cells of 4 bytes from `at` on. Of a copy: ns, start: namespace of its
+    # sources and the first block of the first; ns 0: of the memory, start is a cell; `parts` sources.
+    "memory": {"q": 1, "op": MEMORY_OPS, "at": 0, "size": 16, "data": 0, "ns": 0, "start": 0, "parts": 1, "offset": 0,
+               "scattered": 0, "list": 0, "bad": ("", "range"), "fault": ("", *FAULTS), "ring": 1},
     "run": {"cycles": 100},
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read

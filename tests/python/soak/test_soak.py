@@ -28,7 +28,7 @@ from doorbell.soak.steps import RESETS, SSD_FAULTS, STEPS, Script, Step, checked
 
 A, B = b"a" * 512, b"b" * 512
 MIXED = A[:256] + B[256:]
-ALL = Shape(spaces=6, keys=True, manage=True, ssds=2, near=True)
+ALL = Shape(spaces=6, keys=True, manage=True, ssds=2, near=True, memory=True)
 
 
 # ---- steps

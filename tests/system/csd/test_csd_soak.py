@@ -13,11 +13,13 @@ from csd_drive import NARROW
 from csd_functions import NUM_FN
 from doorbell.compute import drive as compute
 from doorbell.compute.near import Crypt, Grep, HashStep, load, message_phase
+from doorbell.compute.programs import Programs
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import Status
 from doorbell.nvme.vendor import NearMode
 from doorbell.soak.judge import Failure
+from doorbell.soak.model import CHANGING
 from doorbell.soak.near import MISTAKES, TOO_LARGE, WRONG, program_of, text
 from doorbell.soak.near_crypt import key_bytes
 from doorbell.soak.near_kinds import of_kind
@@ -28,7 +30,7 @@ from doorbell.soak.steps import FAULTS, RESETS, Step
 from test_ssd_soak import often
 
 pytestmark = pytest.mark.rtl
-OWN = {"key", "bind", "ns_create", "ns_delete", "attach", "detach", "program"}
+OWN = {"memory", "key", "bind", "ns_create", "ns_delete", "attach", "detach", "program"}
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def soak(seed: int, commands: int, **options: Any) -> Outcome:
     outcome = play("db_csd", seed, random_steps("db_csd", seed), commands=commands, options=options)
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
     assert outcome.commands >= commands and outcome.ended["SUCCESS"] > commands // 2
-    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST)), outcome.ended
+    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST, COPY)), outcome.ended
     return outcome
 
 
@@ -105,6 +107,47 @@ def test_namespace_that_is_lost_after_a_reset_is_noticed(player: Player, monkeyp
         player.play({"do": "cut", "what": "ns_create", "cycles": 100_000})
 
 
+# ---- memory
+
+
+def memory(**fields: Any) -> Step:
+    return {"do": "memory", **fields}
+
+
+@pytest.mark.parametrize("how", ["write", "fill", "copy"])
+def test_memory_that_has_others_bytes_is_found(player: Player, how: str) -> None:
+    """What a command left there is known to the byte: one that another one changes shows with the next Read."""
+    player.play({"do": "io", "op": "write", "count": 8, "data": 3})
+    player.play(memory(op="write", size=2000, data=4))
+    player.play({"do": "wait"})
+    player.play(memory(op=how, at=100, size=512, data=5, ns=1))
+    player.play({"do": "check"})
+    assert player.ended[COPY] == (how == "copy")
+    Programs(player.drive).write(player.machine.memory_at + 4 * 200, b"\xee" * 4)
+    player.play(memory(op="read", at=190, size=20))
+    with pytest.raises(Failure, match="block 200: byte 0 is eeeeeeee"):
+        player.play({"do": "wait"})
+
+
+def test_memory_after_a_cut(player: Player) -> None:
+    """A reset of the controller leaves what had ended; of what it took nobody says what it has done."""
+    player.play({"do": "io", "op": "write", "count": 48, "data": 3})
+    player.play(memory(op="write", size=4000, data=4))
+    player.play({"do": "wait"})
+    for cycles in (100, 400, 1500):
+        for at in (0, 900, 1800):
+            player.play(memory(op="copy", at=at, size=700, ns=1, parts=2))
+            player.play(memory(op="copy", at=at, size=400, ns=0, start=4000, q=2))
+            player.play(memory(op="fill", at=at, size=400, q=3))
+        player.play({"do": "run", "cycles": cycles})
+        player.play({"do": "reset", "kind": "disable"})
+        player.play({"do": "check"})
+    assert not any(c.under == CHANGING for c in player.machine.model.memory.blocks._changes(3999, None))
+    for kind in ("flr", "power"):
+        player.play({"do": "reset", "kind": kind})
+        player.play({"do": "check"})
+
+
 # ---- near-storage commands
 
 
@@ -131,7 +174,7 @@ def ready(player: Player) -> Player:
 TEXT = text(3, 48 * 512)
 LINES = next(n for n in range(100) if isinstance(p := program_of(n), Grep) and len(p.result(TEXT[:1000])) > 64)
 KNOWN, OF_CRYPT, NO_KEY = "near: result known", "near: result of a Crypt known", "near: no key, nothing left"
-MESSAGE, DIGEST = "near: message known", "near: digest known"
+MESSAGE, DIGEST, COPY = "near: message known", "near: digest known", "memory: copy known"
 BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 
 
