@@ -168,10 +168,11 @@ module db_ssd_read_engine
       .s_list_valid(s_near_list_valid), .s_list_ready(s_near_list_ready), .s_list_data(s_near_list_data),
       .s_list_info(s_near_list_info), .m_walked_valid(from_valid), .m_walked_slot(from_slot), .m_walked(from_status),
       .m_seg_valid(m_fetch_valid), .m_seg_ready(m_fetch_ready), .m_seg(m_fetch), .m_seg_slot(m_fetch_slot),
-      .s_memory_valid(s_fetch_valid), .s_memory_ready(s_fetch_ready), .s_memory_data(s_fetch_data), .s_memory_info(s_fetch_info),
-      .s_media_valid(media_valid), .s_media_ready(media_ready), .s_media_data(media_data), .s_media_info(media_info),
-      .m_row_valid(row_valid), .m_row_ready(row_ready), .m_row_data(row_data), .m_row_info(row_info),
-      .m_row_memory(row_memory), .m_row_list(memory_list), .m_row_slot(memory_slot));
+      .s_memory_valid(s_fetch_valid), .s_memory_ready(s_fetch_ready), .s_memory_data(s_fetch_data),
+      .s_memory_info(s_fetch_info), .s_media_valid(media_valid), .s_media_ready(media_ready),
+      .s_media_data(media_data), .s_media_info(media_info), .m_row_valid(row_valid), .m_row_ready(row_ready),
+      .m_row_data(row_data), .m_row_info(row_info), .m_row_memory(row_memory), .m_row_list(memory_list),
+      .m_row_slot(memory_slot));
     assign row_list   = row_memory && memory_list;
     assign row_verify = row_memory ? memory_list : media_verify;
     assign row_slot   = row_list ? memory_slot : media_slot;
