@@ -8,7 +8,7 @@ import random
 import pytest
 from cards import PARAMS, SIZE, one_of_all
 from doorbell.compute.near import Aggregate, ColumnType, Filter, Predicate
-from doorbell.compute.programs import Programs
+from doorbell.compute.programs import Blocks, Programs
 from doorbell.nvme.constants import NvmOpc, SlmOpc
 from doorbell.nvme.vendor import NearComparison
 from traffic import MakeDrive
@@ -18,7 +18,7 @@ KIB = 1 << 10
 
 
 def test_beside_blocks_on_ssds(make_drive: MakeDrive) -> None:
-    """Commands of memory, programs and Reads of blocks, all under way together; each gives what is its own."""
+    """Commands of memory, copies to it, programs and Reads of blocks, all under way together; each gives what is its own."""
     rng = random.Random(71)
     params = PARAMS | {"SGL": 1, "CMB_LOG2": 21, "SLM": 1}
     drive = make_drive(top="db_vcsd", params=params, media_size=PARAMS["NUM_SSD"] * SIZE)
@@ -52,6 +52,10 @@ def test_beside_blocks_on_ssds(make_drive: MakeDrive) -> None:
             buffer.write(data)
             under_way.append((own.move(SlmOpc.WRITE, place, 8 * KIB, buffer, qid=qid), None))
             written.append((place, data))
+            sources = [Blocks(1, rng.randrange(120), 8), Blocks(1, rng.randrange(120), 8)]
+            place, list_at = (1536 + 8 * i) * KIB, drive.buffer(64)
+            under_way.append((own.submit_copy(place, 8 * KIB, sources, list_at, qid=qid), None))
+            written.append((place, b"".join(blocks[512 * s.slba :][: 4 * KIB] for s in sources)))
         drive.wait([command for command, _ in under_way])
         for command, want in under_way:
             command.check()

@@ -40,11 +40,26 @@ for at in 0 65536; do
 done
 echo "memory: fine"
 
-ng "$programs" --opcode=0x01 --cdw2=$((rsid << 16)) --cdw10=$bytes
-ng "$memory" --opcode=0x02 --cdw10=$result --cdw12=64 --data-len=64 --read --raw-binary 2>/dev/null >/tmp/found
-read -r count lines < <(od -An -v -t u8 -N16 /tmp/found)
-[[ $count == $(grep -c error /tmp/text) && $lines == $(grep -c '' /tmp/text) ]] || { echo "$count of $lines lines"; exit 1; }
+found_as_grep_does() {
+  ng "$memory" --opcode=0x04 --cdw10=$result --cdw12=64
+  ng "$programs" --opcode=0x01 --cdw2=$((rsid << 16)) --cdw10=$bytes
+  ng "$memory" --opcode=0x02 --cdw10=$result --cdw12=64 --data-len=64 --read --raw-binary 2>/dev/null >/tmp/found
+  read -r count lines < <(od -An -v -t u8 -N16 /tmp/found)
+  [[ $count == $(grep -c error /tmp/text) && $lines == $(grep -c '' /tmp/text) ]] || { echo "$count of $lines lines"; exit 1; }
+}
+found_as_grep_does
 echo "programs: fine"
+
+# The same text by Memory Copy from blocks, in two sources.
+ng "$memory" --opcode=0x04 --cdw12=$bytes
+ng "$memory" --opcode=0x02 --cdw12=65536 --data-len=65536 --read --raw-binary 2>/dev/null | cmp - <(head -c 65536 /dev/zero)
+dd if=/tmp/text of=/dev/nvme0n1 bs=$bytes seek=8 oflag=direct status=none
+source_of() { number 1 4; number 0 4; number "$1" 8; number "$2" 2; number 0 14; }
+{ source_of 2048 127; source_of 2176 127; } >/tmp/sources
+ng "$memory" --opcode=0x01 --cdw2=$bytes --cdw12=0x201 --data-len=64 --input-file=/tmp/sources --write
+found_as_grep_does
+refused ng "$memory" --opcode=0x01 --cdw2=$((bytes - 4)) --cdw12=0x201 --data-len=64 --input-file=/tmp/sources --write
+echo "copies: fine"
 
 mkfs.ext4 -q -F /dev/nvme0n1  # blocks as ever, and both are there after a reset
 nvme reset /dev/nvme0
