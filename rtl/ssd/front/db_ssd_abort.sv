@@ -26,6 +26,7 @@ module db_ssd_abort
   input  logic [SLOT_W-1:0]             s_ctx_slot,
   input  slot_ctx_t                     s_ctx,
   input  logic                          s_ctx_void,   ///< its host waits for no completion
+  input  logic                          s_ctx_again,  ///< it had the slot before: but for its namespace all stays
   /// Pulse: its engine has ended it; aborted, in the same cycle: its completion is dropped.
   input  logic                          s_done_valid,
   input  logic [SLOT_W-1:0]             s_done_slot,
@@ -58,6 +59,7 @@ module db_ssd_abort
   logic          done_q;        // an end is still to be written, as a command takes a slot
   logic [AW-1:0] done_slot_q;
   logic          begun_q;       // a command took a slot in the cycle before: what was read may be older
+  logic          begins;
   logic          init, look, hit, ends;
 
   // ---- of each slot
@@ -87,11 +89,12 @@ module db_ssd_abort
   (* ram_style = "distributed" *) logic alive_mem[NUM_CMDS], inside_mem[NUM_CMDS];
   logic                we;
   logic [AW-1:0]       waddr;
-  assign we    = init || s_ctx_valid || done_q || ends;
-  assign waddr = (init || !(s_ctx_valid || done_q)) ? slot_q : s_ctx_valid ? s_ctx_slot[AW-1:0] : done_slot_q;
+  assign begins = s_ctx_valid && !s_ctx_again;
+  assign we    = init || begins || done_q || ends;
+  assign waddr = (init || !(begins || done_q)) ? slot_q : begins ? s_ctx_slot[AW-1:0] : done_slot_q;
   always_ff @(posedge clk) begin
-    if (we)           alive_mem[waddr]  <= s_ctx_valid && !s_ctx_void && !init;
-    if (we && !ends) inside_mem[waddr] <= s_ctx_valid && !s_ctx.desc.firmware && !init;
+    if (we)           alive_mem[waddr]  <= begins && !s_ctx_void && !init;
+    if (we && !ends) inside_mem[waddr] <= begins && !s_ctx.desc.firmware && !init;
   end
 
   always_comb for (int i = 0; i < ASKERS; i++) aborted[i] = !alive_mem[s_slot[i][AW-1:0]];
@@ -119,7 +122,7 @@ module db_ssd_abort
     fence       <= state_q == ST_SETTLE && settle_q == '1 && !rst;
     settle_q    <= state_q inside {ST_SETTLE, ST_DECODE} ? settle_q + 1'b1 : '0;
     begun_q     <= s_ctx_valid;
-    done_q      <= (s_done_valid && !s_done_again) || (done_q && s_ctx_valid);
+    done_q      <= (s_done_valid && !s_done_again) || (done_q && begins);
     if (s_done_valid && !s_done_again) done_slot_q <= s_done_slot[AW-1:0];
     if (look && hit) begin
       found.found <= 1'b1;
@@ -152,7 +155,7 @@ module db_ssd_abort
     end
   end
 
-  assert property (@(posedge clk) disable iff (rst) !(s_done_valid && done_q) || !s_ctx_valid);
+  assert property (@(posedge clk) disable iff (rst) !(s_done_valid && done_q) || !begins);
   assert property (@(posedge clk) disable iff (rst) !(s_ctx_valid && done_q && s_ctx_slot[AW-1:0] == done_slot_q));
   assert property (@(posedge clk) disable iff (rst) !s_start || !busy);
   assert property (@(posedge clk) disable iff (rst) !s_ctx_valid || !init);  // no queue is made that soon

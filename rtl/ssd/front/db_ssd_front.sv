@@ -301,8 +301,8 @@ module db_ssd_front
   assign slot_aborted = asked_aborted[ASKERS-1:0];
   assign copy_aborted = SLM && asked_aborted[ALL_ASKERS-1];
   db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ALL_ASKERS)) i_abort (
-    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid && !ctx_again), .s_ctx_slot(decoded_ctx_slot),
-    .s_ctx(decoded_ctx), .s_ctx_void(ctx_void), .s_done_valid, .s_done_again,
+    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
+    .s_ctx(decoded_ctx), .s_ctx_void(ctx_void), .s_ctx_again(ctx_again), .s_done_valid, .s_done_again,
     .s_done_slot, .done_aborted, .s_slot(asked), .aborted(asked_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   logic [ABORT_WATCHES-1:0] watch_abort;

@@ -34,6 +34,7 @@ class Inside:
     fn: int = 0
     void: bool = False  # its host waits for nothing from the start
     aborted: bool = False
+    again: int = -1  # the cycle in which its first part ended, its next not yet begun
 
 
 class Bench:
@@ -45,14 +46,16 @@ class Bench:
         self.cids = 0
         self.began = self.ended = -2  # cycles of the last
         self.cycle = 0
-        self.dropped = self.agains = 0
+        self.dropped = self.agains = self.moved = 0
         self.decode_free, self.fetch_fenced, self.fenced = 1, 1, 1
 
     async def start(self) -> None:
         dut = self.dut
         cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
-        for name in ("s_ctx_valid", "s_ctx_slot", "s_ctx", "s_ctx_void", "s_done_valid", "s_done_slot", "s_done_again",
-                     "s_slot", "s_start", "s_cmd", "fetch_fenced", "decode_free", "fenced"):  # fmt: skip
+        for name in (
+            "s_ctx_valid", "s_ctx_slot", "s_ctx", "s_ctx_void", "s_ctx_again", "s_done_valid", "s_done_slot",
+            "s_done_again", "s_slot", "s_start", "s_cmd", "fetch_fenced", "decode_free", "fenced",
+        ):  # fmt: skip
             getattr(dut, name).value = 0
         dut.rst.value = 1
         for _ in range(3):
@@ -83,9 +86,18 @@ class Bench:
             dut.s_ctx_void.value = int(starts[1].aborted)
             dut.s_ctx.value = CTX.pack(sqid=starts[1].sqid, cid=starts[1].cid, nsid=nsid, fn=fn)
             self.began = self.cycle
+        waits = [s for s, c in self.inside.items() if 0 <= c.again <= self.cycle - 3]
+        moves = None  # its next part is of another namespace: that counts from now on
+        dut.s_ctx_again.value = 0
+        if self.cycle >= self.began + 2 and waits and rng.random() < begins:
+            slot = rng.choice(waits)
+            moves, nsid = self.inside[slot], rng.randint(1, NAMESPACES)
+            dut.s_ctx_valid.value, dut.s_ctx_slot.value, dut.s_ctx_again.value, dut.s_ctx_void.value = 1, slot, 1, 0
+            dut.s_ctx.value = CTX.pack(sqid=moves.sqid, cid=moves.cid, nsid=nsid, fn=moves.fn)
+            self.began = self.cycle
         stops, again = None, False
         # A command ends three cycles after it began, at the earliest.
-        old = [s for s, c in self.inside.items() if self.cycle >= getattr(c, "since", 0) + 3]
+        old = [s for s, c in self.inside.items() if self.cycle >= getattr(c, "since", 0) + 3 and c.again < 0]
         if self.cycle >= self.ended + 2 and old and rng.random() < ends:
             stops = rng.choice(old)
             dut.s_done_valid.value, dut.s_done_slot.value = 1, stops
@@ -97,7 +109,7 @@ class Bench:
             command = self.inside[stops]
             assert bool(dut.done_aborted.value) == command.aborted, (stops, command)
             if again:
-                command.since = self.cycle  # type: ignore[attr-defined]
+                command.since = command.again = self.cycle  # type: ignore[attr-defined]
                 self.agains += 1
             else:
                 del self.inside[stops]
@@ -108,6 +120,9 @@ class Bench:
             slot = int(dut.slot_q.value)
             assert slot != stops and not self.inside[slot].aborted
             self.inside[slot].aborted = True
+        if moves is not None:
+            moves.nsid, moves.since, moves.again = nsid, self.cycle, -1  # type: ignore[attr-defined]
+            self.moved += 1
         if starts is not None:
             starts[1].since = self.cycle  # type: ignore[attr-defined]
             self.inside[starts[0]] = starts[1]
@@ -173,8 +188,10 @@ async def ends_what_it_should_and_that_once(dut: Any) -> None:
                 assert dut.found.value
         await b.check_askers()
     for _ in range(8 * b.num):
+        for c in b.inside.values():
+            c.again = -1  # its next part is of the same namespace
         await b.step(0.0, 0.9)
-    assert not b.inside and b.dropped > b.num and b.agains > b.num
+    assert b.moved > b.num // 2 and not b.inside and b.dropped > b.num and b.agains > b.num
 
 
 @cocotb.test()

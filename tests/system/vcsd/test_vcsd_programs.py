@@ -18,7 +18,7 @@ KIB = 1 << 10
 
 
 def test_beside_blocks_on_ssds(make_drive: MakeDrive) -> None:
-    """Commands of memory, copies to it, programs and Reads of blocks, all under way together; each gives what is its own."""
+    """Commands of memory, copies to it, programs and Reads of blocks, all under way together; each gives its own."""
     rng = random.Random(71)
     params = PARAMS | {"SGL": 1, "CMB_LOG2": 21, "SLM": 1}
     drive = make_drive(top="db_vcsd", params=params, media_size=PARAMS["NUM_SSD"] * SIZE)
