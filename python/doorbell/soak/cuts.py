@@ -73,6 +73,9 @@ class Cuts:
     def do_io(self, step: Step) -> None:
         raise NotImplementedError
 
+    def rest(self, number: int) -> None:
+        raise NotImplementedError
+
     def program_changes(self, number: int, program: Program | None) -> None:
         raise NotImplementedError
 
@@ -234,6 +237,7 @@ class Cuts:
         if not self.machine.model.near:
             return False
         number, program = cut.step["slot"] % PROGRAMS, of_kind(cut.step["of"], cut.step["data"])
+        self.rest(number)
         self.program_changes(number, program)
         refused = (Status.INVALID_FIELD,) if isinstance(program, Crypt) else ()  # whose slot is another's
         data = program.program()

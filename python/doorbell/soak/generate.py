@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from doorbell.compute.near import PROGRAMS
-from doorbell.soak.generate_memory import memory_command
+from doorbell.soak.generate_memory import execute, memory_command
 from doorbell.soak.generate_near import (
     is_message,
     memory_look,
@@ -86,6 +86,7 @@ class Generator:
             for ns in range(1, self.shape.spaces, 2):
                 yield {"do": "bind", "ns": ns, "slot": self.rng.randint(1, KEY_SLOTS)}
         yield from self.programs()
+        yield from self.memory_for_all()
 
     def turn(self) -> Iterator[Step]:
         yield from self.burst()
@@ -114,6 +115,8 @@ class Generator:
             yield self.command()
             if self.shape.memory and self.memories.random() < 0.2:
                 yield self.memory_command()
+            if self.shape.memory and self.memories.random() < 0.05:
+                yield execute(self.memories, self.shape.queues)
         if rng.random() < 0.12:
             yield {"do": "wait"}
         elif rng.random() < 0.9:
@@ -312,6 +315,13 @@ class Generator:
             yield from self.keys_for_all()
         if self.shape.near and self.rng.random() < 0.8:
             yield from self.programs()
+        yield from self.memory_for_all()
+
+    def memory_for_all(self) -> Iterator[Step]:
+        """Lines, from the first cell to the last."""
+        for at in range(0, MEMORY_CELLS if self.shape.memory else 0, MEMORY_CELLS // 4):
+            data = 2 * self.memories.randrange(1 << 20) + 1
+            yield {"do": "memory", "op": "write", "at": at, "size": MEMORY_CELLS // 4, "data": data}
 
     def keys_for_all(self) -> Iterator[Step]:
         for slot in range(1, KEY_SLOTS + 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 
+from doorbell.compute.near import PROGRAMS
 from doorbell.soak.steps import FAULTS, MEMORY_OPS, Step
 
 OFTEN = (5, 5, 2, 6)
@@ -31,6 +32,22 @@ def memory_command(rng: random.Random, serial: int, queues: int, spaces: int, re
         step["fault"] = rng.choice(FAULTS)
     if rng.random() < 0.02:
         step["bad"] = "range"
+    if rng.random() < 0.3:
+        step["ring"] = 0
+    return step
+
+
+def execute(rng: random.Random, queues: int) -> Step:
+    """A program, whatever it is, on few places."""
+    size = 128 * rng.randint(1, 8)
+    step: Step = {"do": "execute", "q": rng.randint(1, queues), "number": rng.randrange(PROGRAMS), "size": size}
+    step |= {"at": rng.randrange(512), "to": rng.randrange(512), "room": rng.choice((64, 512, 4 * size, 4 * size))}
+    if rng.random() < 0.6:
+        step["length"] = rng.choice((rng.randint(1, 4 * size), 1, 4 * size - 1, 64))
+    if rng.random() < 0.4:
+        step["phase"] = rng.randrange(3000)
+    if rng.random() < 0.5:
+        step["block"] = rng.choice((1, rng.randrange(1 << 30)))
     if rng.random() < 0.3:
         step["ring"] = 0
     return step

@@ -23,7 +23,7 @@ from doorbell.nvme.model import Mismatch, Pending
 from doorbell.nvme.structures import status_name
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.model import Memory, Space
-from doorbell.soak.near import TOO_LARGE, Look
+from doorbell.soak.near import ENDED_WELL, TOO_LARGE, Look
 
 CANARY = 0xC3
 MEDIA = {Status.READ_ERROR, Status.WRITE_FAULT}
@@ -92,6 +92,7 @@ class Sent:
     look: Look | None = None  # a near-storage command
     source: Space | None = None  # of a Memory Copy: where its data come from, and what it reads there
     reads: list[Pending] = field(default_factory=list)
+    executes: bool = False  # ... of an Execute Program
 
     @property
     def of_memory(self) -> bool:
@@ -184,9 +185,11 @@ class Judge:
             data = sent.buffer.read()
         if sent.pending is not None and sent.space is not None:
             try:
-                if sent.look is not None:
+                if sent.look is not None and not sent.executes:
                     self._check_near(command, sent, data or b"")
-                if sent.reads and status == Status.SUCCESS and not sent.misled:
+                if sent.look is not None and sent.executes:
+                    self._end_execute(command, sent, sent.look)
+                elif sent.reads and status == Status.SUCCESS and not sent.misled:
                     self._end_copy(sent)
                 elif sent.misled:
                     sent.space.blocks.taken(sent.pending)  # what it read or left, nobody can say
@@ -205,6 +208,24 @@ class Judge:
             self.ended["memory: copy known"] += 1
         else:
             sent.space.blocks.end(sent.pending)
+
+    def _end_execute(self, command: Command, sent: Sent, look: Look) -> None:
+        """Where its result goes has what the model makes of its data, if they are known."""
+        assert sent.space is not None and sent.pending is not None and isinstance(sent.space.blocks, Memory)
+        look.check(command, b"")
+        memory, (read,) = sent.space.blocks, sent.reads
+        if command.status not in ENDED_WELL:
+            memory.end(sent.pending, command.status)
+            return
+        values = memory.values(read, read.blocks) or [[]]
+        result = look.result(b"".join(v[0] for v in values)) if all(len(v) == 1 for v in values) else None
+        if result is None:
+            memory.end(sent.pending)
+            return
+        if len(result) != command.dw0:
+            raise Mismatch(f"{look.programs[0]} gives {command.dw0} bytes, not {len(result)}, in memory")
+        memory.end_known(sent.pending, result[: look.room].ljust(look.room, b"\0"))
+        self.ended["memory: result known"] += 1
 
     def _check_near(self, command: Command, sent: Sent, got: bytes) -> None:
         look, pending, space = sent.look, sent.pending, sent.space

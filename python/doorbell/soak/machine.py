@@ -56,6 +56,8 @@ class Machine:
 
     functions = 1
     patience_us: float = PATIENCE_US
+    own: Programs | None = None
+    """The function's memory and programs."""
     memory_at = 0
     """Of a function's memory: byte where the soak's window begins."""
     finder: Any = None
@@ -112,15 +114,16 @@ class Machine:
             shared_cqs=min(lay["shared"], queues) or None, wrr=bool(lay["wrr"]), prios=(1, 2, 3, 0),
             all_sets=self.shape.memory,
         )  # fmt: skip
+        self.own = Programs(self.drive) if self.shape.memory else None
 
     def _first_look(self) -> None:
         """What a new drive has."""
         drive = self.drive
         self.model.mdts_bytes = drive.max_transfer
         if self.shape.memory:
-            own = Programs(drive)
-            self.memory_at = own.size // 2
-            self.model.memory = Space(own.memory, Memory(MEMORY_CELLS))
+            assert self.own is not None
+            self.memory_at = self.own.size // 2
+            self.model.memory = Space(self.own.memory, Memory(MEMORY_CELLS))
         for nsid in self.allocated() if namespaces.supported(drive) else (1,):
             blocks, size = self.size_of(nsid)
             self.model.spaces[nsid] = self.placed(Space(nsid, Blocks(blocks, size)))

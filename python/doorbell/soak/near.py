@@ -255,6 +255,13 @@ class Look:
             f"{wanted[at : at + 8].hex()} ({self.length} bytes looked at, phase {self.phase})"
         )
 
+    def result(self, whole: bytes) -> bytes | None:
+        """Of these blocks, with its one program; None: nobody knows its key."""
+        program = self.programs[0]
+        if program is None or (isinstance(program, Crypt) and not self.key):
+            return None
+        return program.result(self._seen(program, whole), self.phase)
+
     def _seen(self, program: Program, whole: bytes) -> bytes:
         """What its operator sees of these blocks."""
         if isinstance(program, Crypt):

@@ -13,6 +13,7 @@ from doorbell.nvme.constants import CSTS_CFS, AdminOpc, Reg, Status
 from doorbell.soak.admin import Admin
 from doorbell.soak.cuts import Cuts
 from doorbell.soak.entries import Entries
+from doorbell.soak.execute import Executes
 from doorbell.soak.generate import REGION
 from doorbell.soak.judge import Failure, Judge, judged
 from doorbell.soak.machine import SPACE_BYTES, Machine
@@ -25,7 +26,7 @@ LOOK_EVERY = 50  # steps
 MEMORY_GOES = ("power", "link", "subsystem")  # resets that nobody promises a function's memory to outlast
 
 
-class Player(Entries, Memories, Programs, Cuts, Admin):
+class Player(Entries, Memories, Executes, Programs, Cuts, Admin):
     """One run. `commands` counts those that were submitted."""
 
     def __init__(self, top: str, folder: Path, options: dict[str, Any], seed: int) -> None:
@@ -41,6 +42,8 @@ class Player(Entries, Memories, Programs, Cuts, Admin):
         self.judge.drive = machine.drive
         self.judge.finder = machine.finder
         self.steps = 0
+        self.active: set[int] = set()
+        self.sets: list[int] = []
 
     @property
     def ended(self) -> Counter[str]:
@@ -245,6 +248,8 @@ class Player(Entries, Memories, Programs, Cuts, Admin):
         if step["kind"] == "power":
             self.timeouts = 0
         model.forget()
+        self.active.clear()
+        self.sets.clear()
         if model.memory is not None and step["kind"] in MEMORY_GOES:
             assert isinstance(model.memory.blocks, Memory)
             model.memory.blocks.forget()

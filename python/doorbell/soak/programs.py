@@ -32,10 +32,14 @@ class Programs:
     def inject(self, kind: str, page: int, most: int = 0) -> int | None:
         raise NotImplementedError
 
+    def rest(self, number: int) -> None:
+        raise NotImplementedError
+
     def do_program(self, step: Step) -> None:
         model, bad, number = self.machine.model, step["bad"], step["number"] % PROGRAMS
         if not model.near:
             return
+        self.rest(number)
         data = self._program_bytes(step)
         program = None if bad or not data else of_kind(step["of"], step["data"])
         refused = isinstance(program, Crypt) and model.slot_for_programs(program.slot) is None

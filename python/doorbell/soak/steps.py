@@ -51,6 +51,10 @@ STEPS: dict[str, dict[str, Any]] = {
     # sources and the first block of the first; ns 0: of the memory, start is a cell; `parts` sources.
     "memory": {"q": 1, "op": MEMORY_OPS, "at": 0, "size": 16, "data": 0, "ns": 0, "start": 0, "parts": 1, "offset": 0,
                "scattered": 0, "list": 0, "bad": ("", "range"), "fault": ("", *FAULTS), "ring": 1},
+    # Execute Program: `size` cells from `at` on, in whole 512 bytes; room: bytes of the result, from cell `to` of the
+    # other half on. length: -1: all of them. block: for a Crypt.
+    "execute": {"q": 1, "number": 0, "at": 0, "size": 128, "to": 0, "room": 4096, "length": -1, "phase": 0, "block": 0,
+                "ring": 1},
     "run": {"cycles": 100},
     "wait": {},  # until all commands have ended
     "check": {},  # as `wait`; then all blocks are read

@@ -19,6 +19,9 @@ module db_ssd_copy
   input  logic              s_cmd_valid,
   input  cmd_t              s_cmd,
   input  copy_range_t       s_range,        ///< of such a list
+  /// Pulse, a cycle later: what it will move, of all its sources, counts now, and none of them when it comes.
+  output logic              m_moves,
+  output logic [MOVED_W-1:0] m_moves_bytes,
   /// Its list, or a range, has ended well, and another range follows.
   input  logic              s_again_valid,
   output logic              s_again_ready,  ///< always
@@ -35,6 +38,13 @@ module db_ssd_copy
   localparam int AW = $clog2(NUM_CMDS);
   if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** AW || SIZE_LOG2 < 12 || SIZE_LOG2 > 30) begin : g_bad
     $error("%m: NUM_CMDS must be a power of two, 2..256 (is %0d), SIZE_LOG2 12..30 (is %0d)", NUM_CMDS, SIZE_LOG2);
+  end
+
+  copy_args_t args;
+  assign args = copy_args_t'(s_cmd.ns_blocks[$bits(copy_args_t)-1:0]);
+  always_ff @(posedge clk) begin
+    m_moves       <= s_cmd_valid && !rst;
+    m_moves_bytes <= args.length[31:MOVED_W] != '0 ? '1 : args.length[MOVED_W-1:0];
   end
 
   // ---- which commands come again
@@ -71,9 +81,7 @@ module db_ssd_copy
     keeps       = kept;
     keeps.moved = kept.moved + s_passed_bytes;
     keeps.index = kept.index + 1'b1;
-    if (s_cmd_valid)
-      keeps = '{args: copy_args_t'(s_cmd.ns_blocks[$bits(copy_args_t)-1:0]), to: s_cmd.media_addr, moved: '0,
-                index: '0};
+    if (s_cmd_valid) keeps = '{args: args, to: s_cmd.media_addr, moved: '0, index: '0};
   end
   db_ram_sdp #(.WIDTH($bits(kept_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_kept (
     .clk, .we(s_cmd_valid || s_passed), .waddr(s_cmd_valid ? s_cmd.slot[AW-1:0] : slot), .wdata(keeps),

@@ -199,6 +199,9 @@ module db_ssd_front
   logic [15:0]      head;
   logic             sq_idle, sq_busy_q;  // the second a cycle later
   logic             sq_retired, sq_ctx_done, sq_watch, admin_lost;
+  logic             decoded_ctx_valid, ctx_again, copy_moves, fn_moved_valid;
+  logic [MOVED_W-1:0] copy_moves_bytes;
+  assign fn_moved_valid = copy_moves || ((m_tap_cmd.read || m_tap_cmd.write) && !(decoded_ctx_valid && ctx_again));
   logic [15:0]      sq_tail;
   queue_ctx_t       sq_ctx;
   assign sq_retired = s_retired_valid && (s_retired.io || is_admin_queue(s_retired.sqid, NUM_FN));
@@ -214,8 +217,8 @@ module db_ssd_front
   ) i_sq (
     .clk, .rst(ctrl_rst), .run, .s_doorbell_valid(doorbell_valid[0]), .s_doorbell_ready(doorbell_ready[0]),
     .s_doorbell(doorbell), .s_queue_ctx_valid(sq_ctx_valid), .s_queue_ctx_ready(sq_ctx_ready), .s_queue_ctx, .arb_cfg,
-    .s_fn_set, .us_turns, .s_fn_moved_valid(m_tap_cmd.read || m_tap_cmd.write),
-    .s_fn_moved('{fn: m_tap_cmd.ctx.fn, bytes: m_tap_cmd.ctx.bytes[MOVED_W-1:0]}),
+    .s_fn_set, .us_turns, .s_fn_moved_valid(fn_moved_valid),
+    .s_fn_moved('{fn: m_tap_cmd.ctx.fn, bytes: copy_moves ? copy_moves_bytes : m_tap_cmd.ctx.bytes[MOVED_W-1:0]}),
     .m_fetch_valid, .m_fetch_ready, .m_fetch, .m_fetch_user, .s_head_valid(head_valid), .s_head_sqid(head_sqid),
     .s_head(head), .sq_lookup_sqid, .sq_lookup, .s_admin_taken, .s_admin_lost(admin_lost), .s_retired_valid(sq_retired),
     .s_retired_sqid(s_retired.sqid),
@@ -230,14 +233,14 @@ module db_ssd_front
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
   // of decode, before db_ssd_near_store
-  logic              hold, decoded_write, decoded_ctx_valid;
+  logic              hold, decoded_write;
   cmd_t              decoded;
   near_store_t       store;
   logic [SLOT_W-1:0] decoded_ctx_slot;
   slot_ctx_t         decoded_ctx;
   tap_cmd_t          decoded_tap_cmd;
   // what decode takes: entries that were fetched, and ranges of a Memory Copy before them
-  logic              decode_ready, copy_valid, ctx_again, store_ready, copy_ready, copy_busy, copy_aborted;
+  logic              decode_ready, copy_valid, store_ready, copy_ready, copy_busy, copy_aborted;
   fetched_sqe_t      entry, copy_sqe;
   copy_entry_t       copy;
   logic [SLOT_W-1:0] copy_slot;
@@ -283,12 +286,12 @@ module db_ssd_front
     db_ssd_copy #(.NUM_CMDS(NUM_CMDS), .SIZE_LOG2(CMB_LOG2)) i_copy (
       .clk, .rst(ctrl_rst), .busy(copy_busy),
       .s_cmd_valid(m_read_valid && decoded.desc.copies && decoded.desc.from_pointer), .s_cmd(decoded),
-      .s_range(s_copy_range), .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
+      .s_range(s_copy_range), .m_moves(copy_moves), .m_moves_bytes(copy_moves_bytes), .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
       .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_copy(copy), .m_slot(copy_slot),
       .s_passed(decoded_ctx_valid && ctx_again), .s_passed_bytes(decoded_ctx.bytes));
   end else begin : g_no_copy
     logic unused_copy;
-    assign {copy_busy, copy_ready, copy_valid, copy_sqe, copy, copy_slot} = '0;
+    assign {copy_moves, copy_moves_bytes, copy_busy, copy_ready, copy_valid, copy_sqe, copy, copy_slot} = '0;
     assign unused_copy = &{1'b0, s_copy_range, ctx_again, copy_aborted};
   end
   assign s_again_ready = s_again.copies ? copy_ready : store_ready;

@@ -15,7 +15,7 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import RisingEdge, Timer
 from streams import start
 from structs import layout
 
@@ -78,7 +78,7 @@ class Bench:
         self.waits: deque[Copy] = deque()  # have come again
         self.lists: deque[dict[str, int]] = deque()
         self.passed: Copy | None = None  # decode has its entry
-        self.gap, self.cycle, self.entries = 0, 0, 0
+        self.gap, self.cycle, self.entries, self.told = 0, 0, 0, -1
         self.ready = self.again_rate = 1.0
         self.taken: list[int] = []
         self.begun = 0
@@ -115,8 +115,11 @@ class Bench:
             slot=copy.slot, media_addr=BASE + copy.to, ns_blocks=args, bytes=self.rng.getrandbits(32)
         )
         d.s_cmd_valid.value = 1
+        self.told = self.cycle + 1
         await self.step(begins=True)
         d.s_cmd_valid.value = 0
+        await Timer(1, "ns")
+        assert d.m_moves.value and int(d.m_moves_bytes.value) == min(copy.length, (1 << 22) - 1)
         self.inside[copy.slot] = copy
         for i, (nsid, first, amount) in enumerate(copy.ranges):
             d.s_range.value = RANGE.pack(valid=1, slot=copy.slot, index=i, nsid=nsid, start=first, amount=amount)
@@ -149,6 +152,8 @@ class Bench:
             else:
                 self.again.append(copy)
         self.gap = max(self.gap - 1, 0)
+        await Timer(1, "ns")
+        assert not d.m_moves.value or self.cycle == self.told, "counted twice"
         await RisingEdge(d.clk)
         self.cycle += 1
         assert d.s_again_ready.value

@@ -18,6 +18,7 @@ from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import Cns, Csi, LogPage, NsAttach, NvmOpc, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.virtualization import set_share
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -271,3 +272,25 @@ def test_owners(make_drive: MakeDrive) -> None:
     namespaces.attachment_try(drives[0], 2, NsAttach.DETACH, (1,)).check()
     expect(owns[1].copy_try(0, 4096, [Blocks(2, 0, 8)]), Status.INVALID_FIELD)
     assert [own.read(0, 32 << 10) for own in owns] == data
+
+
+@pytest.mark.nightly
+def test_a_limit_of_bytes_knows_copies(make_drive: MakeDrive) -> None:
+    """A limited function's queues are full of copies of four sources: what passes is its burst, the rate and 24 commands
+    (docs/virtualization.md), as of Reads, though their data come source by source."""
+    drives = functions(make_drive, NUM_FN, {"CMB_LOG2": MEMORY_LOG2, "SLM": 1}, all_sets=True)
+    own, size, burst, rate = Programs(drives[1]), 256 * BLOCK, 1 << 16, 10_000_000
+    set_share(drives[0], 1, bytes_per_s=rate, bytes_burst=burst)
+    drives[0].advance(2000)
+    under_way = []
+    for i in range(120):
+        sources = [Blocks(2, 64 * n, 64) for n in range(4)]
+        under_way.append(own.submit_copy(0, size, sources, drives[1].buffer(128), qid=1 + i % 2))
+    drives[1].ring()
+    begin = drives[0].sim.cycle
+    drives[0].advance(500_000)
+    drives[1].poll(everything=True)
+    seconds = (drives[0].sim.cycle - begin) * 4e-9
+    done = sum(command.done for command in under_way)
+    print(f"{done} of {len(under_way)} copies of {size} bytes in {1e3 * seconds:.1f} ms")
+    assert 1 < done * size <= burst + rate * seconds + 24 * size

@@ -30,7 +30,7 @@ from doorbell.soak.steps import FAULTS, RESETS, Step
 from test_ssd_soak import often
 
 pytestmark = pytest.mark.rtl
-OWN = {"memory", "key", "bind", "ns_create", "ns_delete", "attach", "detach", "program"}
+OWN = {"memory", "execute", "key", "bind", "ns_create", "ns_delete", "attach", "detach", "program"}
 
 
 @pytest.fixture
@@ -46,7 +46,9 @@ def soak(seed: int, commands: int, **options: Any) -> Outcome:
     outcome = play("db_csd", seed, random_steps("db_csd", seed), commands=commands, options=options)
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
     assert outcome.commands >= commands and outcome.ended["SUCCESS"] > commands // 2
-    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST, COPY)), outcome.ended
+    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST, COPY, EXECUTED)), (
+        outcome.ended
+    )
     return outcome
 
 
@@ -129,6 +131,23 @@ def test_memory_that_has_others_bytes_is_found(player: Player, how: str) -> None
         player.play({"do": "wait"})
 
 
+def test_a_result_in_memory_that_is_none_is_found(player: Player) -> None:
+    """Execute Program: its result is the model's, to the byte, and the program rests when another one comes."""
+    player.play(memory(op="write", size=1024, data=5))
+    player.play({"do": "program", "number": 1, "data": LINES})
+    player.play({"do": "execute", "number": 1, "size": 1024, "to": 10})
+    player.play({"do": "check"})
+    assert player.ended[EXECUTED] == 1 and player.active == {1}
+    player.play({"do": "program", "number": 1, "data": LINES + 1})
+    assert not player.active
+    for _ in range(6):
+        player.play({"do": "execute", "number": 1, "size": 1024, "to": 10})
+    player.play({"do": "wait"})
+    Programs(player.drive).write(player.machine.memory_at + 4 * (4096 + 12), b"\xee" * 4)
+    with pytest.raises(Failure, match="block 4108: byte 0 is eeeeeeee"):
+        player.play({"do": "check"})
+
+
 def test_memory_after_a_cut(player: Player) -> None:
     """A reset of the controller leaves what had ended; of what it took nobody says what it has done."""
     player.play({"do": "io", "op": "write", "count": 48, "data": 3})
@@ -174,7 +193,8 @@ def ready(player: Player) -> Player:
 TEXT = text(3, 48 * 512)
 LINES = next(n for n in range(100) if isinstance(p := program_of(n), Grep) and len(p.result(TEXT[:1000])) > 64)
 KNOWN, OF_CRYPT, NO_KEY = "near: result known", "near: result of a Crypt known", "near: no key, nothing left"
-MESSAGE, DIGEST, COPY = "near: message known", "near: digest known", "memory: copy known"
+MESSAGE, DIGEST = "near: message known", "near: digest known"
+COPY, EXECUTED = "memory: copy known", "memory: result known"
 BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 
 
