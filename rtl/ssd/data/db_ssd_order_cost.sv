@@ -72,7 +72,8 @@ module db_ssd_order_cost
   end
   assign far       = (s_cmd.desc.user_data && !s_cmd.desc.memory) || s_cmd.desc.flush || s_cmd.desc.zero;
   assign desc      = {s_cmd.prp2, s_cmd.prp1};
-  assign points    = SGL && s_cmd.sgl && !s_cmd.desc.fills && (s_cmd.desc.to_host || s_cmd.desc.from_host || s_cmd.desc.copies) &&
+  assign points    = SGL && s_cmd.sgl && !s_cmd.desc.fills &&
+                     (s_cmd.desc.to_host || s_cmd.desc.from_host || s_cmd.desc.copies) &&
                      desc.kind[3:1] == 3'b001;
   assign one_piece = desc.kind == SGL_LAST_SEGMENT && desc.bytes[31:13] == '0 &&
                      11'(desc.addr[11:3]) + 11'(desc.bytes[12:3]) <= 11'd512;

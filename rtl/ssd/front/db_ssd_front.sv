@@ -286,7 +286,8 @@ module db_ssd_front
     db_ssd_copy #(.NUM_CMDS(NUM_CMDS), .SIZE_LOG2(CMB_LOG2)) i_copy (
       .clk, .rst(ctrl_rst), .busy(copy_busy),
       .s_cmd_valid(m_read_valid && decoded.desc.copies && decoded.desc.from_pointer), .s_cmd(decoded),
-      .s_range(s_copy_range), .m_moves(copy_moves), .m_moves_bytes(copy_moves_bytes), .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
+      .s_range(s_copy_range), .m_moves(copy_moves), .m_moves_bytes(copy_moves_bytes),
+      .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
       .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_copy(copy), .m_slot(copy_slot),
       .s_passed(decoded_ctx_valid && ctx_again), .s_passed_bytes(decoded_ctx.bytes));
   end else begin : g_no_copy
