@@ -283,7 +283,7 @@ def test_identify(fw: Slm) -> None:
     assert struct.unpack("<512Q", fw.identify(0x1C)) == (0x19, *[0] * 511)
     memory, programs = memory_of(0), programs_of(0)
     for cns in (0x05, 0x1B):
-        assert fw.identify(cns, nsid=memory, csi=SLM) == struct.pack("<QQ", SIZE, SIZE).ljust(4096, b"\0")
+        assert fw.identify(cns, nsid=memory, csi=SLM) == struct.pack("<QQI", SIZE, SIZE, 4).ljust(4096, b"\0")
         said = struct.pack("<HHHBBQ", 4, 4, 512, 2, 0, 4096)
         assert fw.identify(cns, nsid=programs, csi=PROGRAMS) == said.ljust(4096, b"\0")
         for nsid, csi in ((memory, 0), (memory, PROGRAMS), (programs, 0), (programs, SLM), (1, SLM), (1, PROGRAMS)):
@@ -526,7 +526,7 @@ def test_commands_supported(fw: Slm) -> None:
         assert page[:1024] == nvm[:1024] and all(page[4 * opcode] == 1 for opcode in (0x85, 0x88, 0x89))
     found = [{i: page[1024 + 4 * i] for i in range(256) if any(page[1024 + 4 * i : 1028 + 4 * i])}
              for page in (slm, programs)]  # fmt: skip
-    assert found == [{2: 1, 5: 3}, {1: 3}] and nvm[1024 + 4 * 2]
+    assert found == [{1: 3, 2: 1, 4: 3, 5: 3}, {1: 3}] and nvm[1024 + 4 * 2]
     for csi in (1, 2, 5):
         fw.log(0x05, 4096, BAD_FIELD, nsid=0, csi=csi)
     fw.log(0x02, 512, BAD_FIELD, nsid=0, csi=SLM)

@@ -30,7 +30,7 @@ module db_ssd_read_finish
   output logic             media_err      ///< pulse: a command met a media error
 );
   logic    free, memory;
-  status_t from, ended;
+  status_t from;
   if (SLM) begin : g_from
     localparam int AW = $clog2(NUM_CMDS);
     status_t from_q [NUM_CMDS];
@@ -44,7 +44,6 @@ module db_ssd_read_finish
     assign from = '0;
   end
   assign memory = s_done_user.memory;
-  assign ended  = from != '0 ? from : s_done_valid ? s_done_user.status : s_verify.status;
   assign free           = !m_completion_valid || m_completion_ready;
   assign s_done_ready   = free;
   assign s_verify_ready = free && !s_done_valid;
@@ -54,9 +53,11 @@ module db_ssd_read_finish
     if (free) begin
       m_completion_valid <= s_done_valid || s_verify_valid;
       m_completion.slot  <= s_done_valid ? s_done_user.slot : s_verify.slot;
-      m_completion.status <= ended;
-      if (s_done_valid && ended == '0 && s_done_err)
+      if (from != '0)         m_completion.status <= from;
+      else if (!s_done_valid) m_completion.status <= s_verify.status;
+      else if (s_done_user.status == '0 && s_done_err)
         m_completion.status <= memory ? STATUS_NOT_HERE : STATUS_READ_ERROR;
+      else                    m_completion.status <= s_done_user.status;
       media_err <= s_done_valid ? s_done_err && !memory : s_verify_valid && !s_verify_list && s_verify.status != '0;
     end
     if (rst) begin
