@@ -54,7 +54,8 @@ echo "programs: fine"
 ng "$memory" --opcode=0x04 --cdw12=$bytes
 ng "$memory" --opcode=0x02 --cdw12=65536 --data-len=65536 --read --raw-binary 2>/dev/null | cmp - <(head -c 65536 /dev/zero)
 dd if=/tmp/text of=/dev/nvme0n1 bs=$bytes seek=8 oflag=direct status=none
-source_of() { number 1 4; number 0 4; number "$1" 8; number "$2" 2; number 0 14; }
+nsid=$(nvme get-ns-id /dev/nvme0n1 | grep -o '[0-9]*$')  # Linux numbers them as it finds them
+source_of() { number "$nsid" 4; number 0 4; number "$1" 8; number "$2" 2; number 0 14; }
 { source_of 2048 127; source_of 2176 127; } >/tmp/sources
 ng "$memory" --opcode=0x01 --cdw2=$bytes --cdw12=0x201 --data-len=64 --input-file=/tmp/sources --write
 found_as_grep_does
