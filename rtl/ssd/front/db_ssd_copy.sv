@@ -68,6 +68,7 @@ module db_ssd_copy
   } range_t;
   typedef enum logic [2:0] {REST, LOOK, FIND, SUM, CHECK, GIVE, PASS} state_e;
   state_e      state_q;
+  logic        give_q;              // state_q is GIVE, as a register of its own: decode has it before all else
   near_again_t again_q;
   kept_t       kept, keeps;
   range_t      range;
@@ -118,18 +119,27 @@ module db_ssd_copy
       LOOK:    state_q <= FIND;
       FIND:    state_q <= SUM;
       SUM:     state_q <= CHECK;
-      CHECK:   state_q <= GIVE;
-      GIVE:    if (m_sqe_ready) state_q <= PASS;
+      CHECK: begin
+        state_q <= GIVE;
+        give_q  <= 1'b1;
+      end
+      GIVE: if (m_sqe_ready) begin
+        state_q <= PASS;
+        give_q  <= 1'b0;
+      end
       default: if (s_passed) state_q <= REST;
     endcase
-    if (rst) state_q <= REST;
+    if (rst) begin
+      state_q <= REST;
+      give_q  <= 1'b0;
+    end
   end
 
   // ---- as an entry: its data pointer is an SGL descriptor of a block
   localparam logic [1:0] PSDT_SGL = 2'd1;
   assign busy        = state_q != REST || next_valid;
   assign m_slot      = again_q.slot;
-  assign m_sqe_valid = state_q == GIVE;
+  assign m_sqe_valid = give_q;
   assign m_copy      = '{valid: m_sqe_valid, slot: again_q.slot, more: more, memory: kept.args.memory, bad: bad_q,
                          overlaps: overlaps_q};
   always_comb begin
