@@ -186,8 +186,10 @@ class Entries:
         return None
 
     def _buffer(self, step: Step, nbytes: int, data: bytes | None) -> Buffer | None:
-        if step["op"] not in WITH_BUFFER:
-            return None
+        return self.placed_buffer(step, nbytes, data) if step["op"] in WITH_BUFFER else None
+
+    def placed_buffer(self, step: Step, nbytes: int, data: bytes | None) -> Buffer:
+        """Where the step says, with canaries beside it and in it."""
         offset, first = step["offset"] % 4096 & ~3, step["list"] % 4096 & ~7
         buffer = self.drive.buffer(nbytes, offset=offset, scattered=bool(step["scattered"]), list_offset=first)
         buffer.fill(CANARY)

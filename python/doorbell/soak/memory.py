@@ -18,7 +18,7 @@ from doorbell.nvme.memory import Buffer
 from doorbell.nvme.model import Pending
 from doorbell.soak.generate import MEMORY_CELLS, REGION
 from doorbell.soak.grants import GrantingDriver
-from doorbell.soak.judge import CANARY, Judge, Sent
+from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.machine import Machine
 from doorbell.soak.model import CELL, Space
 from doorbell.soak.near import text
@@ -57,6 +57,9 @@ class Memories:
     def inject(self, kind: str, page: int) -> int | None:
         raise NotImplementedError
 
+    def placed_buffer(self, step: Step, nbytes: int, data: bytes | None) -> Buffer:
+        raise NotImplementedError
+
     def do_memory(self, step: Step) -> None:
         memory = self.machine.model.memory
         sq = self.drive.sqs.get(step["q"])
@@ -90,7 +93,9 @@ class Memories:
             fields |= {"cdw2": nbytes, "cdw12": listed[0].FORMAT << 8 | len(listed) - 1}
             data = b"".join(source.pack() for source in listed)
             nbytes = len(data)
-        buffer = self._memory_buffer(step, nbytes, data) if op != "fill" else None
+        buffer = self.placed_buffer(step, nbytes, data) if op != "fill" else None
+        if buffer and self.drive.sgl:
+            buffer.sgl(nbytes)  # its list is there when a fault is put into it
         does = Status.SUCCESS in allowed or (sources is not None and step["bad"] != "range")
         pending = self._begin_memory(op if does else "", memory, at, cells, data)
         reads = sources.begin() if sources else []
@@ -150,17 +155,6 @@ class Memories:
         places = [(first, count) for first in starts]
         listed_blocks = [Source(step["ns"], first, count) for first in starts]
         return Sources(listed_blocks, there, places, parts * count * size, allowed)
-
-    def _memory_buffer(self, step: Step, nbytes: int, data: bytes | None) -> Buffer:
-        offset, first = step["offset"] % 4096 & ~3, step["list"] % 4096 & ~7
-        buffer = self.drive.buffer(nbytes, offset=offset, scattered=bool(step["scattered"]), list_offset=first)
-        buffer.fill(CANARY)
-        if data is not None:
-            buffer.write(data)
-        buffer.prps(nbytes)
-        if self.drive.sgl:
-            buffer.sgl(nbytes)
-        return buffer
 
     def _memory_fault(self, step: Step, buffer: Buffer | None) -> tuple[str, int, bool] | None:
         if not step["fault"] or buffer is None:

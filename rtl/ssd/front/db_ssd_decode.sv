@@ -96,7 +96,6 @@ module db_ssd_decode
 );
   localparam int MDTS_LOG2 = 20;  // of the most data bytes in a command, as Identify's MDTS says
 
-
   if (NUM_NS < 1 || NUM_NS > 64) begin : g_bad_ns
     $error("%m: NUM_NS must be 1..64 (is %0d)", NUM_NS);
   end
