@@ -18,18 +18,20 @@ module db_ssd_idle
   output logic [63:0] wake_us
 );
   localparam logic [4:0] CALM = 5'd30;
-  busy_t      others;        // the write engine's flag comes late, so it has a register of its own
-  logic       any_q, others_q, writes_q;
+  busy_t      others;        // flags that come late have a register of their own
+  logic       any_q, others_q, writes_q, operates_q;
   logic [4:0] calm_q;
   always_comb begin
     others              = busy;
     others.write_engine = 1'b0;
+    others.operators    = 1'b0;
   end
-  assign any_q = others_q || writes_q;
+  assign any_q = others_q || writes_q || operates_q;
   always_ff @(posedge clk) begin
     quiet  <= blocks_quiet == '1;
     others_q <= others != '0;
     writes_q <= busy.write_engine;
+    operates_q <= busy.operators;
     calm_q <= any_q ? '0 : (calm_q == CALM ? calm_q : calm_q + 1'b1);
     if (rst) begin
       quiet  <= 1'b0;

@@ -126,7 +126,8 @@ package db_ssd_near_pkg;
 
   // What Execute Program comes to: where its data are, where its result goes.
   typedef struct packed {
-    status_t                 status;       // 0: it may begin
+    logic                    failed;       // it must not begin, as
+    status_t                 status;       // ... says
     logic [29:0]             from;
     logic [29:0]             to;
     logic [NEAR_BYTES_W-1:0] result;       // bytes

@@ -136,7 +136,7 @@ def run(
     file, files = Path(test_file).resolve(), dict(files or {})
     tests = [*(file.parent / f"{name}.py" for name in parts), file]  # in the order in which they run
     settings = {"COCOTB_RANDOM_SEED": SEED, **two_state.settings(python_of(tests[-1]))}
-    settings.update({k: v for k, v in os.environ.items() if k.startswith("COCOTB_")})
+    settings.update({k: v for k, v in os.environ.items() if k.startswith("COCOTB_") or k == "DOORBELL_MUTANT"})
     settings.update({"DOORBELL_NIGHTLY": "1"} if FULL else {})
     settings.update(env or {})
     if wave or counted:  # what passed before has left neither

@@ -27,6 +27,7 @@ PACKAGES = (
     "compute/near/csv/db_csd_near_csv_pkg.sv",
     "recorder/db_rec_pkg.sv",
     "virt/db_virt_pkg.sv",
+    "common/db_mutant_pkg.sv",  # of the copies that ./doorbell mutate makes
 )  # fmt: skip
 """Our packages in the order in which they depend on each other."""
 

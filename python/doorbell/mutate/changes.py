@@ -57,11 +57,26 @@ LEFT_OUT = (
 """What is of the elaboration, or a check itself."""
 BODIES = ("GenerateBlock",)
 """... but what is in these is logic again."""
+FIXED = ("FunctionDeclaration",)
+"""Logic whose value a tool may need before anything runs."""
+FIXED_PARTS = {
+    "MultipleConcatenationExpression": "expression",
+    "AscendingRangeSelect": "right",
+    "DescendingRangeSelect": "right",
+    "AssignmentExpression": "left",
+    "NonblockingAssignmentExpression": "left",
+}
+"""... and of these one part."""
+LOOP, BODY = "ForLoopStatement", "statement"
+"""... and of a loop all but its body."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """In `file` (relative to the repository), at `offset`, `new` instead of `old`."""
+    """In `file` (relative to the repository), at `offset`, `new` instead of `old`.
+
+    start, size: bytes of the expression that becomes another one, where that may be chosen as the RTL runs; else 0.
+    """
 
     file: str
     line: int
@@ -69,6 +84,8 @@ class Mutant:
     old: str
     new: str
     kind: str
+    start: int = 0
+    size: int = 0
 
     @property
     def name(self) -> str:
@@ -87,63 +104,80 @@ def mutants_of(file: Path) -> list[Mutant]:
 
     raw = file.read_bytes()
     tree = syntax.SyntaxTree.fromFile(str(file))
-    found: list[tuple[int, int, str, str]] = []
+    found: dict[tuple[int, int, str, str], tuple[int, int]] = {}
 
     def text(start: int, end: int) -> str:
         return raw[start:end].decode()
 
     checks = [m.span() for m in re.finditer(rb"`ifndef SYNTHESIS.*?`endif", raw, re.DOTALL)]
 
-    def add(start: int, old: str, new: str, kind: str) -> None:
+    def add(start: int, old: str, new: str, kind: str, around: tuple[int, int]) -> None:
         if any(a <= start < b for a, b in checks):
             return
         if raw[start : start + len(old.encode())] == old.encode():  # else it comes out of a macro
-            found.append((start, len(old), new, kind))
+            found[start, len(old), new, kind] = around
 
-    def look(node: Any, logic: bool) -> None:
+    def look(node: Any, logic: bool, fixed: bool) -> None:
         kind = node.kind.name
         if kind in LEFT_OUT:
             logic = False
         elif kind in BODIES:
             logic = True
+        fixed = fixed or kind in FIXED
         if logic:
-            _changes(node, kind, text, add)
+            _changes(node, kind, text, lambda *change, around: add(*change, around=(0, 0) if fixed else around))
+        part = _span(getattr(node, FIXED_PARTS[kind])) if kind in FIXED_PARTS else None
+        body = _span(getattr(node, BODY)) if kind == LOOP else None
         for child in node:
             if child is not None and hasattr(child, "kind") and hasattr(child, "sourceRange"):
-                look(child, logic)
+                look(child, logic, fixed or _span(child) == part or body not in (None, _span(child)))
 
-    look(tree.root, True)
+    look(tree.root, True, False)
     name = str(file.relative_to(paths.ROOT))
     return [
-        Mutant(name, raw[:start].count(b"\n") + 1, start, text(start, start + size), new, kind)
-        for start, size, new, kind in sorted(set(found))
+        Mutant(
+            name,
+            raw[:start].count(b"\n") + 1,
+            start,
+            text(start, start + size),
+            new,
+            kind,
+            *found[start, size, new, kind],
+        )
+        for start, size, new, kind in sorted(found)
     ]
+
+
+def _span(node: Any) -> tuple[int, int]:
+    """First byte and number of bytes."""
+    span = node.sourceRange
+    return span.start.offset, span.end.offset - span.start.offset
 
 
 def _changes(node: Any, kind: str, text: Any, add: Any) -> None:
     if kind in SWAPPED:
         old, new = SWAPPED[kind]
-        add(node.operatorToken.location.offset, old, new, "operator")
+        add(node.operatorToken.location.offset, old, new, "operator", around=_span(node))
     elif kind in DROPPED:
         token = node.operatorToken
-        add(token.location.offset, token.rawText, "", "negation")
+        add(token.location.offset, token.rawText, "", "negation", around=_span(node))
     elif kind in CONSTANT:
         span = node.sourceRange
         old = text(span.start.offset, span.end.offset)
         if new := _other_constant(old):
-            add(span.start.offset, old, new, "constant")
+            add(span.start.offset, old, new, "constant", around=_span(node))
     elif kind == "ConditionalStatement":
         span = node.predicate.sourceRange
         old = text(span.start.offset, span.end.offset)
         if old and "\n" not in old and old != "rst":
-            add(span.start.offset, old, "1'b1", "enable")
-            add(span.start.offset, old, "1'b0", "enable")
+            add(span.start.offset, old, "1'b1", "enable", around=_span(node.predicate))
+            add(span.start.offset, old, "1'b0", "enable", around=_span(node.predicate))
     elif kind == "ConditionalExpression":
         left, right = node.left.sourceRange, node.right.sourceRange
         a, b = text(left.start.offset, left.end.offset), text(right.start.offset, right.end.offset)
         whole = text(left.start.offset, right.end.offset)
         if a != b and "\n" not in whole:
-            add(left.start.offset, whole, f"{b} : {a}", "choice")
+            add(left.start.offset, whole, f"{b} : {a}", "choice", around=_span(node))
 
 
 def _other_constant(old: str) -> str:

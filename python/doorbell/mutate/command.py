@@ -15,11 +15,15 @@ import typer
 
 from doorbell import paths
 from doorbell.errors import UserError
+from doorbell.mutate.carrying import carry
 from doorbell.mutate.changes import Mutant, mutants_of
-from doorbell.mutate.covering import Check, checks_of, module_files
-from doorbell.mutate.running import Results, copy_of_repository, judge, passes
+from doorbell.mutate.covering import WHOLE, Check, checks_of, module_files
+from doorbell.mutate.running import Carrier, Results, copy_of_repository, judge, passes
 from doorbell.signals import signals_raise
 from doorbell.ui import Progress, print_table, write_json
+
+CARRIED = 40
+"""Fewer mutants are judged in a copy each: to see what can be carried takes a minute or two."""
 
 
 def main(
@@ -95,18 +99,26 @@ def _judge_all(
     if not todo:
         return
     sound: set[Check] = set()
-    with signals_raise(), copy_of_repository() as copy, Progress("mutants") as progress:
+    with signals_raise(), copy_of_repository() as copy, copy_of_repository() as other, Progress("mutants") as progress:
+        progress(len(chosen) - len(todo), len(chosen))
+        carrier = _carrier(other, chosen) if len(chosen) >= CARRIED or far == WHOLE else None
         for number, mutant in enumerate(todo):
             progress(len(chosen) - len(todo) + number, len(chosen))
             if time.monotonic() > end:
                 break
-            verdict = judge(copy, mutant, checks[mutant.file], limit, nightly)
+            verdict = judge(copy, mutant, checks[mutant.file], limit, nightly, carrier)
             check = verdict.caught_by
             if check and check not in sound:
                 if why := passes(copy, check, 5 * limit, nightly):
                     raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
                 sound.add(check)
             known.add(replace(verdict, far=far, nightly=nightly))
+
+
+def _carrier(copy: Path, chosen: list[Mutant]) -> Carrier:
+    """With all of the draw, whatever is known of it: so the text is the same each time, and what is built from it."""
+    numbers = carry(copy, dict(enumerate(chosen, 1)))
+    return Carrier(copy, {m.name: n for n, m in enumerate(chosen, 1) if n in numbers})
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

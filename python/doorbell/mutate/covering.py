@@ -47,6 +47,10 @@ class Check:
     arguments: tuple[str, ...]
     far: int
 
+    @property
+    def proof(self) -> bool:
+        return self.arguments[0].startswith("tests/formal/")
+
     def limit(self, seconds: float) -> float:
         """What a check may take where a bench may take `seconds`: a top is built for each mutant, several times."""
         return seconds * (15 if self.far == WHOLE else 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the tests of mutants, one mutant after the other, in a copy of the repository."""
+"""Runs the tests of mutants, one mutant after the other, in copies of the repository."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from doorbell import paths
 from doorbell.errors import UserError
+from doorbell.mutate import carrying
 from doorbell.mutate.changes import Mutant
 from doorbell.mutate.covering import Check
 
 NOT_COPIED = (".git", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
 NO_RTL = ("Verilator on ", "compiling db_", "SyntaxError", "ERROR: Parser", "read_slang")
 """In the output of a test that could not build the mutant."""
-OUTCOMES = ("caught", "survived", "invalid", "unbuilt")
+MANY, LEAST = 5, 20
+"""A check is ended after so many times what it takes without a mutant, and not before so many seconds."""
+BUILDS = 900
+"""Seconds that a build of the RTL may take."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Verdict:
     """outcome: caught (by the test `by`, or by a time limit), survived all its checks, or invalid: no tool takes it.
 
     far, nightly: which checks these were, of those that there are. caught_by: what has to pass without the mutant, or
-    it says nothing.
+    it says nothing; None if it is known to.
     """
 
     mutant: Mutant
@@ -99,14 +103,20 @@ def copy_of_repository() -> Iterator[Path]:
 
 
 def _pytest(
-    copy: Path, check: Check, limit: float, nightly: bool = False, cache: Path | None = None
+    copy: Path,
+    check: Check,
+    seconds: float,
+    nightly: bool = False,
+    cache: Path | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> tuple[str, str]:
     """passed, failed, timeout; and the first test that failed, or the end of the output.
 
-    cache: where what is built is kept; one that is for mutants alone, if not said.
+    cache: where what is built is kept; one that is for mutants alone, if not said. more: of its environment.
     """
     env = {
         **os.environ,
+        **(more or {}),
         "PYTHONPATH": str(copy / "python"),
         "DOORBELL_CACHE": str(cache or paths.cache() / "mutate"),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -136,7 +146,7 @@ def _pytest(
         start_new_session=True,
     ) as process:
         try:
-            output, _ = process.communicate(timeout=check.limit(limit))
+            output, _ = process.communicate(timeout=seconds)
         except BaseException as e:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -154,28 +164,94 @@ def _pytest(
     raise UserError(f"pytest could not run {check.arguments[0]}: {output.strip().splitlines()[-1] if output else ''}")
 
 
-def judge(copy: Path, mutant: Mutant, checks: list[Check], limit: float, nightly: bool = False) -> Verdict:
-    """Run the checks until one fails. limit: seconds that a bench may take."""
+@dataclass
+class Carrier:
+    """A copy of the repository whose RTL has many mutants, of which one runs (`carrying`). numbers: by their names.
+
+    seconds: that checks took there and passed. sound: what passes when no mutant runs; unfit: what does not, or is not
+    built, so that nothing can be said there.
+    """
+
+    copy: Path
+    numbers: dict[str, int]
+    seconds: dict[Check, float] = field(default_factory=dict)
+    sound: set[Check] = field(default_factory=set)
+    unfit: set[Check] = field(default_factory=set)
+
+    def run(self, mutant: Mutant, check: Check, limit: float, nightly: bool) -> tuple[str, str, float]:
+        """As _pytest, and after how many seconds it is ended: many times what it takes, where that is known. "unbuilt"
+        if the mutant has to be judged elsewhere."""
+        number = self.numbers.get(mutant.name)
+        if number is None or check.proof or check in self.unfit:
+            return "unbuilt", "", 0
+        known = self.seconds.get(check)
+        allowed = check.limit(limit)
+        if known is not None:
+            allowed = min(allowed, max(LEAST, MANY * known))
+        how, what, took = self._pytest(check, number, allowed, nightly)
+        if how == "passed":
+            self.seconds[check] = took if known is None else min(took, known)
+        elif how == "timeout" and known is None:
+            # It may be the builds that have taken so long: now they are there.
+            if self._is_sound(check, BUILDS + allowed, nightly):
+                _, _, took = self._pytest(check, 0, allowed, nightly)
+                self.seconds[check] = took
+                return self.run(mutant, check, limit, nightly)
+            how = "unbuilt"
+        elif how == "failed" and not self._is_sound(Check((what,), check.far), BUILDS + allowed, nightly):
+            how = "unbuilt"
+        if how == "unbuilt":
+            self.unfit.add(check)
+        return how, what, allowed
+
+    def _pytest(self, check: Check, number: int, seconds: float, nightly: bool) -> tuple[str, str, float]:
+        begun = time.monotonic()
+        more = {carrying.VARIABLE: str(number), "DOORBELL_FRESH": "1"}
+        return *_pytest(self.copy, check, seconds, nightly, more=more), time.monotonic() - begun
+
+    def _is_sound(self, check: Check, limit: float, nightly: bool) -> bool:
+        """It passes when no mutant runs."""
+        if check not in self.sound and self._pytest(check, 0, limit, nightly)[0] == "passed":
+            self.sound.add(check)
+        return check in self.sound
+
+
+def judge(
+    copy: Path,
+    mutant: Mutant,
+    checks: list[Check],
+    limit: float,
+    nightly: bool = False,
+    carrier: Carrier | None = None,
+) -> Verdict:
+    """Run the checks until one fails: where the mutant is carried, or in the copy. limit: seconds that a bench may
+    take."""
     file = copy / mutant.file
     original = file.read_text()
     begun = time.monotonic()
-    try:
-        file.write_text(mutant.apply(original))
-        for check in checks:
-            how, what = _pytest(copy, check, limit, nightly)
-            if how == "unbuilt":
-                return Verdict(mutant, "invalid", check.arguments[0], time.monotonic() - begun)
-            if how != "passed":
-                seconds = time.monotonic() - begun
-                if how == "failed":
-                    return Verdict(mutant, "caught", what, seconds, Check((what,), check.far))
-                return Verdict(mutant, "caught", f"{what} (no end after {check.limit(limit):.0f} s)", seconds, check)
-    finally:
-        file.write_text(original)
+    for check in checks:
+        carried = carrier.run(mutant, check, limit, nightly) if carrier else None
+        if carried and carried[0] != "unbuilt":
+            how, what, allowed = carried
+        else:
+            carried, allowed = None, check.limit(limit)
+            try:
+                file.write_text(mutant.apply(original))
+                how, what = _pytest(copy, check, allowed, nightly)
+            finally:
+                file.write_text(original)
+        if how == "passed":
+            continue
+        seconds = time.monotonic() - begun
+        if how == "unbuilt":
+            return Verdict(mutant, "invalid", check.arguments[0], seconds)
+        by = what if how == "failed" else f"{what} (no end after {allowed:.0f} s)"
+        sound = Check((what,), check.far) if how == "failed" else check
+        return Verdict(mutant, "caught", by, seconds, None if carried else sound)
     return Verdict(mutant, "survived", "", time.monotonic() - begun)
 
 
 def passes(copy: Path, check: Check, limit: float, nightly: bool = False) -> str:
     """Without a mutant: "" if it passes, else why not. What `./doorbell test` has run is not run again."""
-    how, what = _pytest(copy, check, limit, nightly, paths.cache())
+    how, what = _pytest(copy, check, check.limit(limit), nightly, paths.cache())
     return "" if how == "passed" else f"{how}: {what}"

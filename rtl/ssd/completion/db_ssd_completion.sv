@@ -95,7 +95,7 @@ module db_ssd_completion
   output stat_irq_t              stat_irq
 );
   // ---- entries
-  logic      finished_valid, finished_ready, cqe_valid, cqe_ready, any_entries, cq_idle;
+  logic      collects, finished_valid, finished_ready, cqe_valid, cqe_ready, any_entries, cq_idle;
   finished_t finished;
   cqe_post_t cqe;
   logic      cq_irq_valid, cq_irq_ready, irq_valid, irq_ready, coalesce_idle;
@@ -105,7 +105,7 @@ module db_ssd_completion
     .s_slot,
     .s_near_valid, .s_near, .done_valid, .done_slot, .done_aborted, .done_again, .m_again_valid, .m_again_ready,
     .m_again, .s_admin_valid, .s_admin_ready, .s_admin,
-    .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
+    .busy(collects), .m_finished_valid(finished_valid), .m_finished_ready(finished_ready),
     .m_finished(finished), .m_error_valid, .m_error_ready, .m_error, .media_err, .smart);
   db_ssd_cq #(
     .NUM_FN(NUM_FN), .NUM_QP(NUM_QP), .NUM_CMDS(NUM_CMDS), .ADMIN_CMDS(NUM_FN == 1 ? 16 : NUM_FN * ADMIN_PER_FN)
@@ -149,7 +149,7 @@ module db_ssd_completion
 
   // ---- what others want to know
   assign busy      = '{slot_completion: s_slot_valid != '0, admin_completion: s_admin_valid,
-                       finished: finished_valid || m_again_valid,
+                       finished: collects,
                        cq: !cq_idle, error_log: m_error_valid, coalesce: !coalesce_idle, msix: msix_valid};
   assign stat_data = '{valid: finished_valid && finished_ready && finished.io, slot: finished.slot};
   assign stat_cqe  = '{valid: m_retired_valid && m_retired.io, slot: m_retired.slot};

@@ -40,6 +40,7 @@ module db_ssd_completion_collect
   input  logic                   s_admin_valid,
   output logic                   s_admin_ready,
   input  completion_t            s_admin,
+  output logic                   busy,          ///< one is here
   output logic                   m_finished_valid,
   input  logic                   m_finished_ready,
   output finished_t              m_finished,
@@ -82,15 +83,17 @@ module db_ssd_completion_collect
   assign ctx = kept_t'(ctx_rdata);
   assert property (@(posedge clk) disable iff (rst)
                    !(s_ctx_valid && !out_q && any && (!gnt[3] || by_slot) && s_ctx_slot == slot_sel.slot));
+  logic        slot_failed_q, failed;
   status_t     ended;                // with what the operators say, and dword 0
   logic [31:0] dw0;
   if (NEAR) begin : g_near
     db_ssd_near_results #(.NUM_CMDS(NUM_CMDS)) i_near (
       .clk, .s_valid(s_near_valid), .s_result(s_near), .look(!out_q), .look_slot(slot_sel.slot),
-      .computes(ctx.computes), .s_status(slot_q.status), .m_status(ended), .m_dw0(dw0));
+      .computes(ctx.computes), .s_status(slot_q.status), .s_failed(slot_failed_q), .m_status(ended),
+      .m_failed(failed), .m_dw0(dw0));
   end else begin : g_no_near
     logic unused_ok;
-    assign {ended, dw0} = {slot_q.status, 32'd0};
+    assign {ended, failed, dw0} = {slot_q.status, slot_failed_q, 32'd0};
     assign unused_ok     = &{1'b0, s_near_valid, s_near, ctx.computes, kept.computes, kept.stores, kept.copies};
   end
 
@@ -122,8 +125,7 @@ module db_ssd_completion_collect
     endcase
   end
 
-  logic failed, first_q;
-  assign failed     = ended != '0;
+  logic first_q;
   // Its end is final in its first cycle here.
   assign done_valid = out_q && first_q && !admin_q;
   assign done_slot  = slot_q.slot;
@@ -137,6 +139,7 @@ module db_ssd_completion_collect
   assign m_again       = '{copies: ctx.copies, slot: slot_q.slot, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid,
                             nsid: ctx.nsid};
 
+  assign busy             = out_q;
   assign m_finished_valid = out_q && !again;
   assign m_finished.io    = !admin_q;
   assign m_finished.drop  = drop;
@@ -149,6 +152,7 @@ module db_ssd_completion_collect
     if (!out_q) begin
       admin_q <= gnt[3] && !by_slot;
       slot_q  <= slot_sel;
+      slot_failed_q <= slot_sel.status != '0;
       full_q  <= s_admin;
       out_q   <= any;
     end else if (again ? m_again_ready : m_finished_ready) out_q <= 1'b0;

@@ -14,10 +14,12 @@ module db_ssd_near_results
   input  near_result_t      s_result,
   input  logic              look,
   input  logic [SLOT_W-1:0] look_slot,
-  /// A cycle after look: that is a near-storage command, and how it ended so far.
+  /// A cycle after look: that is a near-storage command, how it ended so far, and whether it has failed by that.
   input  logic              computes,
   input  status_t           s_status,
+  input  logic              s_failed,
   output status_t           m_status,
+  output logic              m_failed,       ///< m_status is not 0
   output logic [31:0]       m_dw0
 );
   localparam int AW = $clog2(NUM_CMDS);
@@ -30,9 +32,11 @@ module db_ssd_near_results
   db_ram_sdp #(.WIDTH($bits(near_result_t)), .DEPTH(NUM_CMDS)) i_results (
     .clk, .we(s_valid), .waddr(s_result.slot[AW-1:0]), .wdata(s_result), .re(look), .raddr(look_slot[AW-1:0]), .rdata);
   assign found    = near_result_t'(rdata);
-  assign counts   = computes && s_status == '0;
-  assign m_status = !counts ? s_status : found.none ? NO_PROGRAM : found.absent ? NOT_LOADED :
-                    found.too_large ? TOO_LARGE : '0;
+  assign counts   = computes && !s_failed;
+  // What had failed keeps its status; that of all others was 0.
+  assign m_status = s_status | (!counts ? '0 : found.none ? NO_PROGRAM : found.absent ? NOT_LOADED :
+                                found.too_large ? TOO_LARGE : '0);
+  assign m_failed = s_failed || (computes && (found.none || found.absent || found.too_large));
   assign m_dw0    = counts && !found.none && !found.absent ? 32'(found.bytes) : '0;
   logic unused_ok;
   assign unused_ok = &{1'b0, found.slot};

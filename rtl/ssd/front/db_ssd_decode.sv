@@ -152,7 +152,7 @@ module db_ssd_decode
     logic             bad_list;  // it cannot be cut (db_ssd_order_pieces)
     op_desc_t         op;
     logic             directive;
-    logic [1:0]       near_bad;  // near-storage: a size is wrong with blocks of [0] 512, [1] 4096 bytes
+    logic [1:0]       bad_size;  // with blocks of [0] 512, [1] 4096 bytes
     near_args_t       near_args;
     logic             no_work;   // ends here: neither engine has anything to do
     logic [64:0]      lba_end;   // SLBA + NLB + 1
@@ -183,17 +183,16 @@ module db_ssd_decode
   logic [MAX_FN-1:0] bars;
   bytewise_t  bytewise;         // SLM: of a command that has no blocks
   executed_t  executed;         // ... of Execute Program, in the second cycle of s1_q
-  status_t    not_executed;
+  logic       not_done;         // ... or Memory Copy's ranges
   if (SLM) begin : g_programs
     db_ssd_programs #(.NUM_FN(NUM_FN), .MOST_LOG2(MDTS_LOG2)) i_programs (
       .clk, .rst(ns_rst), .s_set(s_programs), .look(!s1_valid_q), .s_place(place), .s_sqe(sqe),
       .s_programs(ns.set == SET_PROGRAMS), .m_bytewise(bytewise), .m_executed(executed));
-    assign not_executed = s1_q.set == SET_PROGRAMS ? executed.status : s1_q.too_many ? TOO_MANY :
-                          s1_q.copy.overlaps ? OVERLAPS : '0;
+    assign not_done = s1_q.set == SET_PROGRAMS ? executed.failed : s1_q.too_many || s1_q.copy.overlaps;
   end else begin : g_no_programs
     logic unused_programs;
-    assign {bytewise, executed, not_executed} = '0;
-    assign unused_programs = &{1'b0, s_programs, bytewise, executed, not_executed};
+    assign {bytewise, executed, not_done} = '0;
+    assign unused_programs = &{1'b0, s_programs, bytewise, executed, not_done};
   end
   db_ssd_namespaces #(.NUM_FN(NUM_FN), .NUM_NS(NUM_ALL)) i_namespaces (
     .clk, .rst(ns_rst), .s_valid(s_ns_valid), .s_entry(s_ns), .nsid(sqe.nsid[NS_W-1:0]), .ns, .bars);
@@ -201,6 +200,9 @@ module db_ssd_decode
   assign bars_all = 32'(bars);
   near_fields_t near;
   assign near = near_fields(sqe, op.stores);
+  op_desc_t [2:0] ops;        // by set of commands
+  logic     [2:0] refused_of;
+  assign ops = {SLM ? programs_desc(sqe.opc) : op, SLM ? memory_desc(sqe.opc) : op, op};
 
   always_comb begin
     s1_d           = '0;
@@ -212,7 +214,6 @@ module db_ssd_decode
     s1_d.prp2      = sqe.prp2;
     s1_d.slba      = {sqe.cdw11, sqe.cdw10};
     s1_d.nlb       = sqe.cdw12[15:0];
-    s1_d.op        = op;
     if (NUM_ALL == 1 ? sqe.nsid == 32'd1 : sqe.nsid != '0 && sqe.nsid <= 32'(NUM_ALL)) begin
       s1_d.ns_in_range = 1'b1;
       s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
@@ -220,7 +221,9 @@ module db_ssd_decode
       if (SLM && s_copy.valid && s1_d.ns_active && s1_d.set != (s_copy.memory ? SET_MEMORY : SET_NVM))
         {s1_d.ns_in_range, s1_d.set} = {1'b0, SET_NVM};
     end
-    if (SLM && s1_d.set != SET_NVM) s1_d.op = s1_d.set == SET_MEMORY ? memory_desc(sqe.opc) : programs_desc(sqe.opc);
+    s1_d.op        = ops[s1_d.set];
+    for (int i = 0; i < 2; i++)
+      s1_d.bad_size[i] = s1_d.op.user_data && (sqe.cdw12[15:0] >> (MDTS_LOG2 - (i == 1 ? 12 : 9))) != '0;
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
@@ -234,12 +237,11 @@ module db_ssd_decode
       s1_d.op.counts_read = !near.memory;
       s1_d.from           = sqe.mptr;
       s1_d.near_args      = near.args;
-      s1_d.near_bad       = near.bad;
+      s1_d.bad_size      |= near.bad;
       s1_d.store_slba     = {sqe.cdw3, sqe.cdw2};
       s1_d.store_end      = near.store_end;
     end
-    s1_d.no_work   = !s1_d.op.read_engine && !s1_d.op.firmware &&
-                     (!s1_d.op.write_engine || (s1_d.op.ranges && !sqe.cdw11[2]));
+    s1_d.no_work   = no_work(s1_d.op, sqe.cdw11[2]);
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
     s1_d.ns_all    = sqe.nsid == NSID_ALL;
     if (s1_d.ns_in_range) begin
@@ -259,30 +261,31 @@ module db_ssd_decode
       s1_d.bytes     = bytewise.bytes;
       s1_d.from      = ns.base | bytewise.first;
       s1_d.near_args = bytewise.args;
-      s1_d.near_bad  = {2{bytewise.bad}};
+      s1_d.bad_size  = {2{bytewise.bad}};
       s1_d.too_many  = bytewise.too_many;
     end
     if (SLM && s_copy.valid) begin
       s1_d.copy           = s_copy;
       s1_d.op.copies      = s_copy.more;
       s1_d.op.counts_read = 1'b0;       // the host reads nothing
-      s1_d.near_bad      |= s_copy.bad;
+      s1_d.bad_size      |= s_copy.bad;
     end
     // Each command but those of reservations reads, or writes: Flush is one of these.
     if (NUM_FN > 1 && !s1_d.op.firmware)
       s1_d.conflict = s1_d.ns_all ? bars_all[place] && s1_d.op.flush
                     : s1_d.ns_in_range && ns.barred[place] && (ns.exclusive || s1_d.op.modifies || s1_d.op.flush);
-    // What fails is worked out beside the verdict and in part a cycle ahead, so that an engine knows early.
-    s1_d.refused = s1_d.unread || s1_d.bad_field || !s1_d.op.known || s1_d.gate != NS_OPEN || s1_d.directive ||
-                   s1_d.conflict || s1_d.bad_list ||
-                   (s1_d.ns_all ? !s1_d.op.any_namespace : !s1_d.ns_in_range || !s1_d.ns_active) ||
-                   (s1_d.op.modifies && s1_d.read_only && !s1_d.no_work) || (s1_d.op.user_data && s1_d.locked);
+    // What fails is worked out beside the verdict and in part a cycle ahead, so that an engine knows early; whose set of
+    // commands it is comes late.
+    for (int i = 0; i < 3; i++)
+      refused_of[i] = op_refused(ops[i], sqe.cdw11[2], s1_d.ns_all, s1_d.read_only, s1_d.locked);
+    s1_d.refused = s1_d.unread || s1_d.bad_field || s1_d.gate != NS_OPEN || s1_d.directive || s1_d.conflict ||
+                   s1_d.bad_list || (!s1_d.ns_all && (!s1_d.ns_in_range || !s1_d.ns_active)) || refused_of[s1_d.set];
   end
 
   // ---- stage 2: the verdict, the slot, out
   status_t     verdict;
   logic [63:0] slba;
-  logic        beyond_mdts, beyond_end, bad_size, lba4k_q;
+  logic        beyond_end, bad_size, lba4k_q;
   logic [NEAR_PROGRAMS_LOG2-1:0] near_q;
   logic              again, may_go;
   logic [SLOT_W-1:0] slot;
@@ -291,13 +294,10 @@ module db_ssd_decode
   slot_completion_t end_q;
 
   assign slba        = s1_q.op.has_lba ? s1_q.slba : '0;
-  assign beyond_mdts = s1_q.lba4k ? (s1_q.nlb >> (MDTS_LOG2 - 12)) != '0
-                                  : (s1_q.nlb >> 3 >> (MDTS_LOG2 - 12)) != '0;
   assign beyond_end  = (s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks}) ||
                        (NEAR && s1_q.op.stores && (s1_q.lba4k ? s1_q.store_end[1] > {1'b0, s1_q.blocks}
                                                               : s1_q.store_end[0] > {1'b0, s1_q.blocks}));
-
-  assign bad_size    = (s1_q.op.user_data && beyond_mdts) || (NEAR && s1_q.near_bad[s1_q.lba4k]);
+  assign bad_size    = s1_q.bad_size[s1_q.lba4k];
   assign again       = SLM && s1_q.copy.valid;
   assign slot        = again ? s1_q.copy.slot : s_slot;
   assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
@@ -343,9 +343,10 @@ module db_ssd_decode
     else if (s1_q.op.modifies && s1_q.read_only && !s1_q.no_work)   verdict = PROTECTED;
     else if (s1_q.op.user_data && s1_q.locked)                      verdict = ACCESS_DENIED;
     else if (s1_q.bad_list)                                         verdict = BAD_COUNT;
-    else if (SLM && not_executed != '0)                             verdict = not_executed;
+    else if (SLM && not_done)
+      verdict = s1_q.set == SET_PROGRAMS ? executed.status : s1_q.too_many ? TOO_MANY : OVERLAPS;
     else                                                            verdict = OK;
-    failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size || (SLM && not_executed != '0);
+    failed = s1_q.refused || s1_q.aborted || beyond_end || bad_size || (SLM && not_done);
   end
 
   // The slot does not wait for the verdict.

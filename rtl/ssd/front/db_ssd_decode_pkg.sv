@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What db_ssd_decode answers to an entry.
 package db_ssd_decode_pkg;
-  import db_nvme_pkg::*;
+  import db_nvme_pkg::*, db_ssd_op_pkg::*;
 
   localparam status_t OK            = status(1'b0, SCT_GENERIC, SC_SUCCESS);
   localparam status_t ABORTED       = status(1'b0, SCT_GENERIC, SC_ABORT_REQUESTED);
@@ -18,4 +18,16 @@ package db_ssd_decode_pkg;
   localparam status_t TOO_MANY      = status(1'b1, SCT_SPECIFIC, SC_SIZE_LIMIT);
   localparam status_t OVERLAPS      = status(1'b1, SCT_SPECIFIC, SC_OVERLAPPING_IO_RANGE);
   localparam status_t BAD_COUNT     = status(1'b1, SCT_GENERIC, SC_SGL_INVALID_COUNT);
+
+  // Neither engine has anything to do. deallocates: as its entry says, of a Dataset Management.
+  function automatic logic no_work(input op_desc_t op, input logic deallocates);
+    no_work = !op.read_engine && !op.firmware && (!op.write_engine || (op.ranges && !deallocates));
+  endfunction
+
+  // What the operation alone is refused for, of a namespace that is read-only or locked, or of all of them.
+  function automatic logic op_refused(input op_desc_t op, input logic deallocates, input logic all,
+                                      input logic read_only, input logic locked);
+    op_refused = !op.known || (all && !op.any_namespace) || (op.user_data && locked) ||
+                 (op.modifies && read_only && !no_work(op, deallocates));
+  endfunction
 endpackage

@@ -119,7 +119,7 @@ module db_ssd_programs
   assign from       = range_t'(found[0]);
   assign to         = range_t'(found[1]);
   always_ff @(posedge clk)
-    m_executed <= '{status: status_q != '0 ? status_q : bytes_q > from.bytes ? TOO_LONG : '0,
+    m_executed <= '{failed: status_q != '0 || bytes_q > from.bytes, status: status_q != '0 ? status_q : TOO_LONG,
                     from: from.start, to: to.start, result: to.bytes < bytes_q ? to.bytes : bytes_q};
   logic unused_ok;
   assign unused_ok = &{1'b0, s_sqe, s_place};
