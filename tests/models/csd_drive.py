@@ -12,6 +12,7 @@ import pytest
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
+from doorbell.soak.machine import MEMORY_PARAMS
 from doorbell.soak.machine import PARAMS as SOAKED
 from traffic import MakeDrive
 
@@ -19,7 +20,7 @@ pytest.importorskip("cryptography")
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes  # noqa: E402
 
 NUM_NS = 6
-PARAMS = {"NUM_NS": NUM_NS, **SOAKED["db_csd"]}
+PARAMS = {"NUM_NS": NUM_NS, **SOAKED["db_csd"], **MEMORY_PARAMS}
 """With card memory, and namespaces of memory and programs, of which a host without `all_sets` sees nothing."""
 MEMORY_LOG2 = PARAMS["CMB_LOG2"]
 PLAIN = {name: value for name, value in PARAMS.items() if name not in ("CMB_LOG2", "SLM")}

@@ -26,7 +26,7 @@ from doorbell.nvme.constants import (
 from doorbell.nvme.errors import DeviceTimeout
 from doorbell.nvme.memory import HostMemory
 from doorbell.soak import backends
-from doorbell.soak.machine import MEMORY_BYTES, Machine, driver_of
+from doorbell.soak.machine import MEMORY_BYTES, MEMORY_PARAMS, Machine, driver_of
 from doorbell.soak.model import Space
 from doorbell.soak.steps import TIMINGS
 
@@ -50,7 +50,8 @@ class CardMachine(Machine):
 
     def __init__(self, top: str, image: Path, options: dict[str, Any], seed: int) -> None:
         shape = self._shape(top, options)
-        params = {**PARAMS, "NUM_NS": shape.spaces, **options.get("params", {}), "NUM_SSD": shape.ssds}
+        memory = MEMORY_PARAMS if shape.memory else {}
+        params = {**PARAMS, **memory, "NUM_NS": shape.spaces, **options.get("params", {}), "NUM_SSD": shape.ssds}
         super().__init__(top, image, {**options, "params": params}, seed)
 
     @property

@@ -35,6 +35,9 @@ def main(
     ),
     ssds: int | None = typer.Option(None, help="Of db_vcsd: how many SSDs are behind it, 1, 2, 4 or 8. [2]"),
     ssd: str = typer.Option("model", help="What they are: model, or db_ssd (ours, cycle by cycle)."),
+    memory: bool = typer.Option(
+        False, "--memory", help="Functions have memory and programs; db_csd with one function has them anyhow."
+    ),
     minutes: float = typer.Option(0, min=0, help="Go on for so long, in real time; 0: as long as --commands says."),
     commands: int = typer.Option(0, min=0, help=f"I/O commands a top. [{DEFAULT_COMMANDS:,}; with --minutes no limit]"),
     full_load: int = typer.Option(
@@ -71,8 +74,9 @@ def main(
         top = top or "db_ssd"
     options: dict[str, Any] = {"ssds": ssds} if ssds is not None else {}
     options |= {"ssd": ssd} if ssd != "model" else {}
+    options |= {"memory": True} if memory else {}
     if options and not top:
-        raise UserError("--ssds and --ssd need --top db_vcsd")
+        raise UserError("--ssds and --ssd need --top db_vcsd, --memory one of its tops")
     if top:
         shape_of(top, options)
     functions_of(functions, "--functions")

@@ -91,7 +91,7 @@ class Member(Player):
         """It is quiet: nothing may be touched for it from now on."""
         assert isinstance(self.machine, VfMachine)
         self.judge.lost(self.machine.forget())
-        self.machine.model.forget()
+        self.forget("")
         self.up = False
         if self.judge.sent:
             raise Failure("protocol", f"{len(self.judge.sent)} commands of VF {self.fn} are neither done nor taken")
@@ -242,6 +242,8 @@ class Crowd:
                 m.machine.power_on(0)
                 m.judge.drive = m.drive
         self._taken(self.vfs)
+        for m in self.vfs:
+            m.forget(kind)
 
     def _taken(self, gone: list[Member]) -> None:
         for m in gone:

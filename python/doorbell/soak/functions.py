@@ -27,7 +27,8 @@ from doorbell.soak.card import PARAMS as CARD_PARAMS
 from doorbell.soak.generate import Shape
 from doorbell.soak.generate_crowd import VF_QUEUES, crowd_shape
 from doorbell.soak.judge import Failure
-from doorbell.soak.machine import SPACE_BYTES, Machine, driver_of, shape_of
+from doorbell.soak.machine import MEMORY_PARAMS, SPACE_BYTES, Machine, driver_of, shape_of, wants_memory
+from doorbell.soak.machine import PARAMS as OF_ONE
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.steps import LAYOUT, Step
 
@@ -36,7 +37,7 @@ STEP = 1 << 36  # between their memories
 PATIENCE_US = 150_000  # longer than an Abort waits (CFG_WATCH_US); at full cost, as some function is always at work
 ENABLE_CYCLES = 250_000  # between two changes of VF Enable, a ms; SR-IOV wants a second
 SHARERS = (0, 1)  # have the last function's namespace too
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2}, "db_vcsd": CARD_PARAMS}
+PARAMS = OF_ONE | {"db_vcsd": CARD_PARAMS}
 MANY = 9  # functions for which the default NUM_QP is enough
 
 
@@ -57,12 +58,13 @@ class PfMachine(FunctionMachine):
         self.vfs = 0
         shape = self._shape(top, options)
         many = {"NUM_QP": 64} if functions > MANY else {}
-        params = {"SGL": 1, **PARAMS.get(top, {}), "NUM_NS": shape.spaces, **many}
+        memory = MEMORY_PARAMS if shape.memory else {}
+        params = {"SGL": 1, **PARAMS.get(top, {}), **memory, "NUM_NS": shape.spaces, **many}
         super().__init__(top, image, {"num_fn": functions, "params": params, **options}, seed)
         self.model.functions = functions
 
     def _shape(self, top: str, options: Mapping[str, Any]) -> Shape:
-        return crowd_shape(shape_of(top, options), self.functions)
+        return crowd_shape(shape_of(top, options), self.functions, wants_memory(options))
 
     def _first_look(self) -> None:
         """Namespaces of the same size, a private one for each function; but the last one is shared with SHARERS."""

@@ -16,14 +16,15 @@ SPARE = 3  # namespaces beside those of the functions
 TAKES_VFS = ("reset", "cut", "fatal", "bus_master")  # with the PF their VFs go
 
 
-def crowd_shape(top: Shape, functions: int) -> Shape:
-    """What the PF has of a drive of this kind: a namespace for each function, and where there are keys some more."""
+def crowd_shape(top: Shape, functions: int, memory: bool = False) -> Shape:
+    """What the PF has of a drive of this kind: a namespace for each function, and where there are keys some more.
+    memory: all functions have some, with programs."""
     return replace(
         top,
         queues=PF_SHAPE.queues,
         spaces=functions + (SPARE if top.keys and not top.ssds else 0),
         manage=True,
-        memory=False,
+        memory=memory,
     )
 
 
@@ -84,9 +85,9 @@ class FunctionGenerator(Generator):
 class CrowdGenerator:
     """`away`: VFs that have left, or may have; they come back one after the other."""
 
-    def __init__(self, seed: int, functions: int, top: Shape = PF_SHAPE) -> None:
+    def __init__(self, seed: int, functions: int, top: Shape = PF_SHAPE, memory: bool = False) -> None:
         self.rng = random.Random(seed)
-        shape = crowd_shape(top, functions)
+        shape = crowd_shape(top, functions, memory)
         self.members = [FunctionGenerator(self.rng.randrange(1 << 31), fn, functions, shape) for fn in range(functions)]
         self.away: list[int] = []
 

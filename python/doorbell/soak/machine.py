@@ -30,8 +30,10 @@ SHAPES = {
     "db_csd": Shape(spaces=6, keys=True, manage=True, near=True, memory=True),
     "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "SGL": 1, "CMB_LOG2": 21, "SLM": 1}}
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2}}
 """Of a top, beside NUM_NS: those of its tests too."""
+MEMORY_PARAMS = {"SGL": 1, "CMB_LOG2": 21, "SLM": 1}
+"""... whose functions have memory and programs."""
 NOTHING: Mapping[str, Any] = {}
 PATIENCE_US = 2_000_000  # longer than any command of these may take
 
@@ -42,7 +44,14 @@ def shape_of(top: str, options: Mapping[str, Any] = NOTHING) -> Shape:
         raise UserError(f"--top {top}: soak knows {', '.join(SHAPES)}")
     shape = SHAPES[top]
     ssds, ssd = backends.chosen(options, shape.ssds)
-    return replace(shape, ssds=ssds, ssd=ssd, spaces=max(shape.spaces, 2 * ssds))
+    if wants_memory(options) and not shape.near:
+        raise UserError(f"--memory: a function of {top} has none")
+    memory = shape.memory or wants_memory(options)
+    return replace(shape, ssds=ssds, ssd=ssd, spaces=max(shape.spaces, 2 * ssds), memory=memory)
+
+
+def wants_memory(options: Mapping[str, Any]) -> bool:
+    return bool(options.get("memory"))
 
 
 def driver_of(sim: Any, memory: HostMemory, seed: int, patience_us: float = PATIENCE_US) -> GrantingDriver:
@@ -67,10 +76,10 @@ class Machine:
         self.shape = self._shape(top, options)
         self.image, self.seed = image, seed
         params = {"NUM_NS": self.shape.spaces} if self.shape.spaces > 1 else {}
-        params |= PARAMS.get(top, {})
+        params |= PARAMS.get(top, {}) | (MEMORY_PARAMS if self.shape.memory else {})
         self.options = {"top": top, "params": params, "image": str(image), **options}
         self.finder = self.options.pop("finder", None)
-        for name in ("ssds", "ssd"):
+        for name in ("ssds", "ssd", "memory"):
             self.options.pop(name, None)
         self.model = Drive(near=bool(self.options["params"].get("NEAR")))
         self.layout: Step = dict(LAYOUT)
@@ -114,16 +123,16 @@ class Machine:
             shared_cqs=min(lay["shared"], queues) or None, wrr=bool(lay["wrr"]), prios=(1, 2, 3, 0),
             all_sets=self.shape.memory,
         )  # fmt: skip
-        self.own = Programs(self.drive) if self.shape.memory else None
+        if self.shape.memory:
+            self.own = Programs(self.drive)
+            if self.model.memory is None:
+                self.memory_at = self.own.size // 2
+                self.model.memory = Space(self.own.memory, Memory(MEMORY_CELLS))
 
     def _first_look(self) -> None:
         """What a new drive has."""
         drive = self.drive
         self.model.mdts_bytes = drive.max_transfer
-        if self.shape.memory:
-            assert self.own is not None
-            self.memory_at = self.own.size // 2
-            self.model.memory = Space(self.own.memory, Memory(MEMORY_CELLS))
         for nsid in self.allocated() if namespaces.supported(drive) else (1,):
             blocks, size = self.size_of(nsid)
             self.model.spaces[nsid] = self.placed(Space(nsid, Blocks(blocks, size)))

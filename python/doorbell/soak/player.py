@@ -235,6 +235,16 @@ class Player(Entries, Memories, Executes, Programs, Cuts, Admin):
             self.drive.sim.media_error_clear()
             self.judge.bad_media = False
 
+    def forget(self, kind: str) -> None:
+        """What the function has not any more after such a reset."""
+        memory = self.machine.model.memory
+        self.machine.model.forget()
+        self.active.clear()
+        self.sets.clear()
+        if memory is not None and kind in MEMORY_GOES:
+            assert isinstance(memory.blocks, Memory)
+            memory.blocks.forget()
+
     def do_reset(self, step: Step) -> None:
         machine, model = self.machine, self.machine.model
         self.mend_media()
@@ -247,12 +257,7 @@ class Player(Entries, Memories, Executes, Programs, Cuts, Admin):
             raise Failure("protocol", f"{len(self.judge.sent)} commands are neither done nor taken by the reset")
         if step["kind"] == "power":
             self.timeouts = 0
-        model.forget()
-        self.active.clear()
-        self.sets.clear()
-        if model.memory is not None and step["kind"] in MEMORY_GOES:
-            assert isinstance(model.memory.blocks, Memory)
-            model.memory.blocks.forget()
+        self.forget(step["kind"])
         machine.bring_up()
         self.look_at_spaces()
         model.rekey()

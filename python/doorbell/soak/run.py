@@ -17,7 +17,7 @@ from doorbell.soak.crowd import Crowd
 from doorbell.soak.generate import Generator
 from doorbell.soak.generate_crowd import CrowdGenerator
 from doorbell.soak.judge import Failure
-from doorbell.soak.machine import NOTHING, shape_of
+from doorbell.soak.machine import NOTHING, shape_of, wants_memory
 from doorbell.soak.player import Player
 from doorbell.soak.steps import Script, Step, whole
 
@@ -104,7 +104,7 @@ def name_of(step: Step) -> str:
 def random_steps(top: str, seed: int, functions: int = 1, options: Mapping[str, Any] = NOTHING) -> Iterator[Step]:
     shape = shape_of(top, options)
     if functions > 1:
-        return iter(CrowdGenerator(seed, functions, shape))
+        return iter(CrowdGenerator(seed, functions, shape, wants_memory(options)))
     return iter(Generator(seed, shape))
 
 

@@ -126,10 +126,9 @@ module db_ssd_completion_collect
   end
 
   logic first_q;
-  // Its end is final in its first cycle here.
-  assign done_valid = out_q && first_q && !admin_q;
+  // Its end is final in its first cycle here: then done_valid.
   assign done_slot  = slot_q.slot;
-  assign drop       = first_q ? !admin_q && done_aborted : drop_q;
+  assign drop       = first_q ? done_valid && done_aborted : drop_q;
   always_ff @(posedge clk) drop_q <= drop;
 
   logic again;
@@ -148,7 +147,8 @@ module db_ssd_completion_collect
                                  '{io: 1'b0, fn: ctx.fn, sqid: ctx.sqid, cid: ctx.cid, status: ended,
                                    dw0: dw0};
   always_ff @(posedge clk) begin
-    first_q <= !out_q;
+    first_q    <= !out_q;
+    done_valid <= !out_q && any && (!gnt[3] || by_slot) && !rst;
     if (!out_q) begin
       admin_q <= gnt[3] && !by_slot;
       slot_q  <= slot_sel;
@@ -157,7 +157,7 @@ module db_ssd_completion_collect
       out_q   <= any;
     end else if (again ? m_again_ready : m_finished_ready) out_q <= 1'b0;
     if (m_error_ready) m_error_valid <= 1'b0;
-    if (out_q && first_q && !admin_q && !drop && failed && !m_error_valid) begin
+    if (done_valid && !drop && failed && !m_error_valid) begin
       m_error_valid <= 1'b1;
       m_error       <= '{sqid: ctx.sqid, cid: ctx.cid, status: ended, nsid: ctx.nsid, lba: ctx.slba};
     end
@@ -169,7 +169,7 @@ module db_ssd_completion_collect
 
   logic count_q;                     // a cycle later: its context still stands
   always_ff @(posedge clk) begin
-    count_q <= out_q && first_q && !admin_q && !drop && !failed;
+    count_q <= done_valid && !drop && !failed;
     if (count_q && ctx.counts_read) begin
       smart.read_cmds    <= smart.read_cmds + SMART_W'(1);
       smart.read_sectors <= smart.read_sectors + SMART_W'(ctx.sectors);

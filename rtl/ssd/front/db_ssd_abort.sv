@@ -98,9 +98,12 @@ module db_ssd_abort
   end
 
   always_comb for (int i = 0; i < ASKERS; i++) aborted[i] = !alive_mem[s_slot[i][AW-1:0]];
-  logic at_alive;
-  assign at_alive     = alive_mem[slot_q];
-  assign done_aborted = !alive_mem[s_done_slot[AW-1:0]];
+  // One port for the end of a command and the look at a slot, as it waits for the other.
+  logic [AW-1:0] at;
+  logic          at_alive;
+  assign at           = s_done_valid ? s_done_slot[AW-1:0] : slot_q;
+  assign at_alive     = alive_mem[at];
+  assign done_aborted = !at_alive;
 
   // ---- a look at the slots, one after the other
   assign init  = state_q == ST_INIT;
