@@ -25,7 +25,7 @@ PACKET, OWNER, PARAM = layout("db_ssd_near_pkg", "near_packet_t"), *(
 )  # fmt: skip
 CHAIN = layout("db_csd_near_pkg", "near_chain_t")
 GREP, AGGREGATE, FILTER = (int(o) for o in (NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER))
-CRYPT = int(NearOperator.CRYPT)
+CRYPT, CSV = int(NearOperator.CRYPT), int(NearOperator.CSV)
 Owner = tuple[int, int]  # place, number
 
 
@@ -100,6 +100,7 @@ class Bench:
             for s in range(SLOTS):
                 to = route >> SLOTS * s & (1 << SLOTS) - 1
                 assert (to >> last & 1) == (s == first != last), f"{slots} of a command, and rows of {s} to {to:b}"
+                assert s != last or not to, f"rows of {s}, which are a result, to {to:b}"
         d.s_packet_valid.value = int(bool(self.queue))
         if self.queue:
             number, (place, which) = self.queue[0]
@@ -183,7 +184,7 @@ async def begin(dut: Any, seed: int, operators: list[int]) -> Bench:
 
 
 def some_operators(rng: random.Random) -> list[int]:
-    return [rng.choice((GREP, AGGREGATE, FILTER)) for _ in range(SLOTS)]
+    return [rng.choice((GREP, AGGREGATE, FILTER, CSV)) for _ in range(SLOTS)]
 
 
 @cocotb.test()
@@ -198,6 +199,8 @@ async def random_commands(dut: Any) -> None:
         for owner in owners:
             first = rng.choice((GREP, AGGREGATE, FILTER, FILTER, CRYPT, 0))
             behind = rng.choice((0, GREP, AGGREGATE)) if first == FILTER else 0
+            if first == GREP and rng.random() < 0.5:  # it may be behind another in the next command
+                behind = CSV
             b.programs[owner] = program(rng, first, behind)
         few = rng.sample(owners, 3)
         commands = [

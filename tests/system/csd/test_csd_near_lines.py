@@ -143,6 +143,23 @@ def test_how_much_a_command_looks_at(make_drive: MakeDrive) -> None:
     assert (command.dw0, got) == (len(want), want[:64])
 
 
+def test_an_operator_is_first_in_one_chain_and_last_in_the_next(make_drive: MakeDrive) -> None:
+    """Its rows go to the Csv of the first, and are the result of the second: that Csv must get nothing of them."""
+    rng = random.Random(64)
+    drive = csd(make_drive)
+    data = log(rng, 4096)
+    fill(drive, data)
+    some = Filter(8, (Predicate(ColumnType.U8, 0, NearComparison.NOT_LESS, 100),), behind=Grep((b"e",), lines=True))
+    programs: list[Program] = [Grep((b"ok",), lines=True, behind=Csv(1)), some, Csv(1)]
+    for number, program in enumerate(programs):
+        near.load(drive, number, program.program())
+    for number in (0, 1, 2, 0, 2, 1, 1, 0, 2):
+        command, got = near.run(drive, number, 0, 8)
+        command.check()
+        want = programs[number].result(data)
+        assert (command.dw0, got[: len(want)]) == (len(want), want), f"program {number}"
+
+
 def test_lines_that_are_stored(make_drive: MakeDrive) -> None:
     """From blocks to blocks, with zeros behind them."""
     rng = random.Random(63)

@@ -205,8 +205,8 @@ module db_csd_near_rename
         holds_q[s]     <= owner;
         is_behind_q[s] <= load_last_q[s];
       end
-      // Rows of the first slot alone go to the last, and none to one that has another program now.
-      if (loaded) route[s] <= first_q[s] ? last_q & ~first_q : route[s] & ~(load_first_q | last_q);
+      // Rows of the first slot alone go to the last, whose own are the result, and none to one that has another program now.
+      if (loaded) route[s] <= first_q[s] ? last_q & ~first_q : last_q[s] ? '0 : route[s] & ~(load_first_q | last_q);
       if ((written && holds_q[s] == written_owner) || operators[s] == NEAR_NONE) valid_q[s] <= 1'b0;
       if (loaded && holds_q[s] == owner && !first_q[s] && !last_q[s]) valid_q[s] <= 1'b0;  // one slot has it
       for (int t = 0; t < SLOTS; t++) begin
