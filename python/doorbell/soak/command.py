@@ -76,7 +76,7 @@ def main(
     options |= {"ssd": ssd} if ssd != "model" else {}
     options |= {"memory": True} if memory else {}
     if options and not top:
-        raise UserError("--ssds and --ssd need --top db_vcsd, --memory one of its tops")
+        raise UserError("--ssds and --ssd need --top db_vcsd, --memory needs --top db_csd or db_vcsd")
     if top:
         shape_of(top, options)
     functions_of(functions, "--functions")
@@ -128,7 +128,10 @@ def _shrink(script: Script, outcome: Outcome, folder: Path, runs: int) -> Path:
     last = again(script.steps) or failure
     script.failure = {"kind": last.kind, "what": str(last), "steps before shrinking": len(outcome.steps)}
     several = f"-functions{script.functions}" if script.functions > 1 else ""
-    behind = "".join(f"-{value}{name if name == 'ssds' else ''}" for name, value in script.options.items())
+    behind = "".join(
+        f"-{'' if value is True else value}{name if value is True or name == 'ssds' else ''}"
+        for name, value in script.options.items()
+    )
     file = folder / f"soak-{script.top}{behind}{several}-{script.seed}.json"
     script.save(file)
     return file

@@ -88,6 +88,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (["--functions", "18"], "from 1 to 17"), (["--ssds", "2"], "need --top db_vcsd"),
     (["--top", "db_csd", "--ssds", "2"], "are for db_vcsd"), (["--top", "db_vcsd", "--ssds", "3"], "1, 2, 4 or 8 SSDs"),
     (["--top", "db_vcsd", "--ssd", "qemu"], "must be model or db_ssd"),
+    (["--memory"], "--memory needs --top"), (["--top", "db_ssd", "--memory"], "a function of db_ssd has none"),
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
     (["--full-load", "1000", "--commands", "5"], "--full-load takes --top"),
     (["--full-load", "1000", "--functions", "2"], "--full-load takes --top"),

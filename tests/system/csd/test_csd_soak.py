@@ -74,6 +74,18 @@ def test_soak_of_functions(seed: int, commands: int) -> None:
     assert set(outcome.did) >= {"key", "bind", "program"} and outcome.ended[KNOWN]
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [6, 7])
+def test_soak_of_functions_with_memory(seed: int) -> None:
+    """Memory and programs of each: what one copies and executes, and what comes of it, is no other's."""
+    options = {"memory": True}
+    outcome = play(
+        "db_csd", seed, random_steps("db_csd", seed, NUM_FN, options), options, functions=NUM_FN, commands=5000
+    )
+    assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
+    assert set(outcome.did) >= {"memory", "execute"} and all(outcome.ended[known] for known in (COPY, EXECUTED))
+
+
 CUTS = [("key", "power")]
 ALL_CUTS = [(what, kind) for what in ("ns_create", "ns_delete", "key", "program") for kind in RESETS]
 

@@ -119,6 +119,17 @@ def test_soak_of_functions(seed: int) -> None:
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("functions", [1, 2])
+def test_soak_with_memory(functions: int) -> None:
+    """Copies from SSDs in trouble, programs on what they gave."""
+    options = {"memory": True}
+    steps = random_steps("db_vcsd", 3, functions, options)
+    outcome = play("db_vcsd", 3, steps, options, functions=functions, commands=1500)
+    assert outcome.failure is None, f"after {outcome.count} steps: {outcome.failure}"
+    assert set(outcome.did) >= {"memory", "execute"}
+
+
 LONG = ("hang", "vanish")  # the card waits long before it gives up
 
 
