@@ -106,6 +106,7 @@ class Bench:
         self.ring_rows = 8192  # of data that is read, before a host takes no more commands
         self.packets_on = False  # the host's side is used
         self.silent: set[int] = set()  # drives that do not answer admin commands for now
+        self.takes: dict[int, int] = {}  # so many dwords of one a drive takes, and then no more
 
     async def start(self) -> None:
         d = self.dut
@@ -288,7 +289,8 @@ class Bench:
         if offer:
             data, keep, last = self.send[0]
             self.put("s_packet", PACKET.pack(data=data, keep=keep, last=int(last)))
-        self.put("m_admin_ready", sum(int(self.chance()) << i for i in range(n)))
+        takes = [len(self.adm[i]) < self.takes.get(i, 16) and self.chance() for i in range(n)]
+        self.put("m_admin_ready", sum(int(t) << i for i, t in enumerate(takes)))
         self.put("m_reg_ready", sum(int(self.chance()) << i for i in range(n)))
         va = sum(1 << i for i in range(n) if self.adm_reply[i] and i not in self.silent)
         self.put("s_admin_valid", va)

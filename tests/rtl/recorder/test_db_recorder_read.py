@@ -343,6 +343,27 @@ async def admin_that_stays(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_drive_that_is_reset_as_it_gets_an_admin_command(dut: Any) -> None:
+    """After any dword of it the command ends as one that the host has aborted, and the next one is as ever."""
+    b = await ready(dut)
+    b.on_admin = lambda i, sqe: (sqe[0] >> 16 << 96, 0)
+    for dwords in (0, 1, 9, 15):
+        b.takes = {0: dwords}
+        b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00330002, *[0] * 15]))
+        while len(b.adm[0]) < dwords:
+            await b.wait(1)
+        await b.wait(20)
+        await b.write(0x104, 1)
+        p = await b.take_packet()
+        assert p[0] & 0xFFFF0000 == 0x02100000 and p[7] == 0x371 << 17 | 0x33, f"after {dwords} dwords"
+        b.takes = {}
+        await b.until(0x108, 1, 0)
+        b.host_packet(request(0, 2, 0, 1, 16, 0, [0x00440002, *[0] * 15]))
+        p = await b.take_packet()
+        assert p[0] & 0xFFFF0000 == 0x02100000 and p[7] == 0x44, f"after {dwords} dwords"
+
+
+@cocotb.test()
 async def replies_that_nobody_asked_for(dut: Any) -> None:
     """A packet with the reply bit is never taken for a request."""
     b = await ready(dut)
