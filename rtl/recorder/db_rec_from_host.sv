@@ -290,8 +290,7 @@ module db_rec_from_host
               admin_q[i] <= '{busy: made != MADE_NOT, made: made, gone: 1'b0, qid: queue_q, cid: cid_in_q,
                               prp_bit23: prp_bit23_in_q};
         end
-      ST_ADMIN: begin
-        for (int i = 0; i < N_DRIVES; i++) if (d_q == DW'(i) && drives[i].flush) admin_q[i].gone <= 1'b1;
+      ST_ADMIN: begin  // in a reset, too, which outlasts it: then it is gone when it is busy
         if (m_admin_ready[d_q] || drives[d_q].flush) begin
           forwards_q   <= forwards;
           index_q <= index_q + 4'd1;
