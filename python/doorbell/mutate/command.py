@@ -52,8 +52,9 @@ def main(
                 f"{bare[0]} has no bench and no proof within --far {far}: only tests of whole tops cover it"
             )
     of_all = [m for f in files for m in mutants_of(f)]
-    every = [m for m in of_all if checks[m.file]]
-    chosen = random.Random(seed).sample(every, min(count, len(every)))  # in this order: a fair sample at any time
+    drawn = random.Random(seed).sample(of_all, len(of_all))  # the same for any --far
+    every = [m for m in drawn if checks[m.file]]
+    chosen = every[:count]  # in this order: a fair sample at any time
     if listing:
         for m in sorted(chosen, key=lambda m: (m.file, m.offset, m.new)):
             print(m.name, *(" ".join(c.arguments) for c in checks[m.file]), sep="\n    ")
