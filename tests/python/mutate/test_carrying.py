@@ -14,6 +14,7 @@ from doorbell.build import find_module
 from doorbell.mutate import Check, Mutant, carrying, mutants_of
 from doorbell.mutate.covering import module_files
 from doorbell.mutate.running import Carrier, _pytest, copy_of_repository, judge
+from test_mutate import copy_with_a_test
 
 CHOICE = re.compile(rf"\(\({carrying.NAME}::number == (\d+)\) \? \(")
 
@@ -103,21 +104,13 @@ def test_what_verilator_does_not_take_is_left_out(skid: tuple[Path, dict[int, Mu
     assert "no_such_signal" not in file.read_text() and f"{carrying.NAME}::number == {min(taken)})" in file.read_text()
 
 
-def copy_with_a_test(folder: Path, body: str) -> Path:
-    """A copy of a repository with one test, which counts how often it runs."""
-    folder.mkdir()
-    (folder / "python").mkdir()
-    (folder / "x.sv").write_text("a & b\n")
-    (folder / "test_x.py").write_text(
-        "import os\nfrom pathlib import Path\n"
-        "def test_x():\n"
-        "    here = Path(__file__).parent\n"
-        "    runs = here / 'runs'\n"
-        f"    number = os.environ.get('{carrying.VARIABLE}', '-')\n"
-        "    runs.write_text((runs.read_text() if runs.exists() else '') + number)\n"
-        f"    {body}\n"
+def copy_that_counts(folder: Path, body: str) -> Path:
+    """... and its test writes down which mutant ran."""
+    count = (
+        f"number = os.environ.get('{carrying.VARIABLE}', '-')\n"
+        "    with (here / 'runs').open('a') as runs: runs.write(number)\n"
     )
-    return folder
+    return copy_with_a_test(folder, f"{count}    {body}")
 
 
 CHECK = Check(("test_x.py",), 0)
@@ -126,8 +119,8 @@ MUTANT = Mutant("x.sv", 1, 2, "&", "|", "operator", 0, 5)
 
 @pytest.mark.parametrize("caught", [True, False])
 def test_one_that_is_carried_is_chosen_by_the_environment(tmp_path: Path, caught: bool) -> None:
-    plain = copy_with_a_test(tmp_path / "plain", "raise AssertionError")
-    carries = copy_with_a_test(tmp_path / "carries", f"assert number != '7' or not {caught}")
+    plain = copy_that_counts(tmp_path / "plain", "raise AssertionError")
+    carries = copy_that_counts(tmp_path / "carries", f"assert number != '7' or not {caught}")
     carrier = Carrier(carries, {MUTANT.name: 7})
     for _ in range(2):
         verdict = judge(plain, MUTANT, [CHECK], 30, carrier=carrier)
@@ -137,8 +130,8 @@ def test_one_that_is_carried_is_chosen_by_the_environment(tmp_path: Path, caught
 
 
 def test_a_check_that_does_not_pass_there_or_is_a_proof_is_run_elsewhere(tmp_path: Path) -> None:
-    plain = copy_with_a_test(tmp_path / "plain", "assert '|' not in (here / 'x.sv').read_text()")
-    carries = copy_with_a_test(tmp_path / "carries", "raise AssertionError")
+    plain = copy_that_counts(tmp_path / "plain", "assert '|' not in (here / 'x.sv').read_text()")
+    carries = copy_that_counts(tmp_path / "carries", "raise AssertionError")
     carrier = Carrier(carries, {MUTANT.name: 7})
     for _ in range(2):
         verdict = judge(plain, MUTANT, [CHECK], 30, carrier=carrier)
@@ -152,8 +145,8 @@ def test_a_check_that_does_not_pass_there_or_is_a_proof_is_run_elsewhere(tmp_pat
 
 def test_one_that_hangs_is_ended_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doorbell.mutate.running.LEAST", 3)
-    plain = copy_with_a_test(tmp_path / "plain", "pass")
-    carries = copy_with_a_test(tmp_path / "carries", "\n    while number == '7': pass")
+    plain = copy_that_counts(tmp_path / "plain", "pass")
+    carries = copy_that_counts(tmp_path / "carries", "\n    while number == '7': pass")
     carrier = Carrier(carries, {MUTANT.name: 7})
     for limit in (4, 1000):
         verdict = judge(plain, MUTANT, [CHECK], limit, carrier=carrier)

@@ -111,16 +111,15 @@ def test_a_bench_with_another_name_is_found_by_what_it_simulates() -> None:
     assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_sgl_walk") if c.far == 2]
 
 
-def copy_with_a_test(folder: Path) -> Path:
-    (folder / "python").mkdir()
+LOOKS = "text = (here / 'x.sv').read_text()\n    while '<<' in text: pass\n    assert text != 'a | b\\n'"
+
+
+def copy_with_a_test(folder: Path, body: str = LOOKS) -> Path:
+    """A copy of a repository with one test."""
+    (folder / "python").mkdir(parents=True)
     (folder / "x.sv").write_text("a & b\n")
-    (folder / "test_x.py").write_text(
-        "from pathlib import Path\n"
-        "def test_x():\n"
-        "    text = (Path(__file__).parent / 'x.sv').read_text()\n"
-        "    if '<<' in text:\n        while True: pass\n"
-        "    assert text != 'a | b\\n'\n"
-    )
+    head = "import os\nfrom pathlib import Path\nhere = Path(__file__).parent\ndef test_x():\n"
+    (folder / "test_x.py").write_text(f"{head}    {body}\n")
     return folder
 
 
