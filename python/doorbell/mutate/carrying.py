@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from doorbell import build, paths
+from doorbell.errors import UserError
 from doorbell.mutate.changes import Mutant
 
 VARIABLE = "DOORBELL_MUTANT"
@@ -96,7 +97,8 @@ def carry(copy: Path, mutants: Mapping[int, Mutant]) -> set[int]:
         refused = {n for n, m in left.items() if any((m.file, line) in bad for line in _lines(m, originals[m.file]))}
         if not refused:
             if bad:
-                raise AssertionError(f"Verilator does not take {sorted(bad)}, and no mutant is there")
+                file, line = min(bad)
+                raise UserError(f"{file}:{line}: Verilator does not take it, and no mutant is there: mend that first")
             return set(left)
         left = {n: m for n, m in left.items() if n not in refused}
 

@@ -135,16 +135,8 @@ def mutants_of(file: Path) -> list[Mutant]:
     look(tree.root, True, False)
     name = str(file.relative_to(paths.ROOT))
     return [
-        Mutant(
-            name,
-            raw[:start].count(b"\n") + 1,
-            start,
-            text(start, start + size),
-            new,
-            kind,
-            *found[start, size, new, kind],
-        )
-        for start, size, new, kind in sorted(found)
+        Mutant(name, raw[:start].count(b"\n") + 1, start, text(start, start + size), new, kind, *around)
+        for (start, size, new, kind), around in sorted(found.items())
     ]
 
 

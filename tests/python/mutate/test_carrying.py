@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from doorbell import paths
 from doorbell.build import find_module
+from doorbell.errors import UserError
 from doorbell.mutate import Check, Mutant, carrying, mutants_of
 from doorbell.mutate.covering import module_files
 from doorbell.mutate.running import Carrier, _pytest, copy_of_repository, judge
@@ -102,6 +103,14 @@ def test_what_verilator_does_not_take_is_left_out(skid: tuple[Path, dict[int, Mu
     taken = carrying.carry(copy, {**mutants, 1000: wrong})
     assert 1000 not in taken and taken < good, "and what shares its line"
     assert "no_such_signal" not in file.read_text() and f"{carrying.NAME}::number == {min(taken)})" in file.read_text()
+
+
+def test_rtl_that_verilator_does_not_take_is_said_in_one_line(skid: tuple[Path, dict[int, Mutant]]) -> None:
+    copy, mutants = skid
+    file = copy / mutants[1].file
+    file.write_text(file.read_text().replace("endmodule", "  no syntax of any kind;\nendmodule"))
+    with pytest.raises(UserError, match=r"rtl/common/db_skid.sv:\d+: Verilator does not take it"):
+        carrying.carry(copy, mutants)
 
 
 def copy_that_counts(folder: Path, body: str) -> Path:
