@@ -13,18 +13,18 @@ package db_ssd_near_pkg;
     logic [15:0]                   phase;
   } near_args_t;
 
-  // Where a command that stores writes its result, in its namespace.
+  // Where a command that stores writes its result.
   typedef struct packed {
-    logic [63:0] base;   // of the namespace on the media, bytes
+    logic [7:0]  nsid;   // 0: the command's
     logic [63:0] slba;
   } near_store_t;
 
   // What the entry of a near-storage command says beside its blocks.
   typedef struct packed {
-    logic             memory;    // its data lie in memory
-    near_args_t       args;
-    logic [1:0]       bad;       // a size is wrong with blocks of [0] 512, [1] 4096 bytes
-    logic [1:0][64:0] store_end; // behind what it stores, likewise
+    logic        memory;  // its data lie in memory
+    near_args_t  args;
+    logic [1:0]  bad;     // a size is wrong with blocks of [0] 512, [1] 4096 bytes
+    near_store_t store;
   } near_fields_t;
 
   // So many bytes, at least 1, are more than NLB's blocks have.
@@ -35,18 +35,17 @@ package db_ssd_near_pkg;
   endfunction
   function automatic near_fields_t near_fields(input sqe_t sqe, input logic stores);
     near_fields_t f;
+    logic [15:0]  flags;
+    flags    = sqe.cdw15[15:0] & ~FROM_MEMORY & ~(stores ? STORE_NSID : '0);
+    f.store  = '{nsid: sqe.cdw15[15:8], slba: {sqe.cdw3, sqe.cdw2}};
     f.memory = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
     f.args   = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
                  number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
-    f.bad    = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 ||
-                  (sqe.cdw15[15:NEAR_PROGRAMS_LOG2] & ~FROM_MEMORY[15:NEAR_PROGRAMS_LOG2]) != '0 ||
-                  (f.memory && sqe.mptr[1:0] != '0)}};
-    for (int i = 0; i < 2; i++) begin
-      if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1) ||
-          (stores && sqe.cdw14[8:6] != '0) || (i == 1 && stores && sqe.cdw14[11:9] != '0))
+    f.bad    = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 || (stores && sqe.cdw14[8:6] != '0) ||
+                  flags[15:NEAR_PROGRAMS_LOG2] != '0 || (f.memory && sqe.mptr[1:0] != '0)}};
+    for (int i = 0; i < 2; i++)
+      if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1))
         f.bad[i] = 1'b1;
-      f.store_end[i] = {1'b0, sqe.cdw3, sqe.cdw2} + 65'(sqe.cdw14[NEAR_BYTES_W-1:0] >> (i == 1 ? 12 : 9));
-    end
     return f;
   endfunction
 
@@ -68,17 +67,18 @@ package db_ssd_near_pkg;
     logic [31:0]                 amount;   // blocks, zero based, in its lower 16 bits; or bytes
   } copy_range_t;
 
-  // A range comes to decode as an entry; beside it:
+  // The next part of a command comes to decode as an entry, with the slot that the command has; beside it:
   typedef struct packed {
     logic              valid;
     logic [SLOT_W-1:0] slot;
+    logic              stores;    // a Write of a result, its NLB in 512 bytes whatever its blocks are; else of a copy:
     logic              more;      // another follows
     logic              memory;    // it must be of a namespace of memory, else of blocks
     logic [1:0]        bad;       // its length is not what is left, with blocks of [0] 512, [1] 4096 bytes
     logic              overlaps;  // the destination
-  } copy_entry_t;
+  } part_t;
 
-  // A part of a command has ended well, and the next is to come: what its slot says of it.
+  // A part has ended well, and the next is to come: what its slot says of the command.
   typedef struct packed {
     logic              copies;    // it is a Memory Copy; else it stores
     logic [SLOT_W-1:0] slot;

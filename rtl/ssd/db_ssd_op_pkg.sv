@@ -73,9 +73,10 @@ package db_ssd_op_pkg;
       OPC_FLUSH:        return '{known: 1'b1, any_namespace: 1'b1, write_engine: 1'b1, flush: 1'b1, default: 1'b0};
       OPC_NEAR:         return !near ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1,
                                  to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, counts_read: 1'b1, default: 1'b0};
-      OPC_NEAR_STORE:   return !near ? '0 : op_desc_t'{known: 1'b1, modifies: 1'b1, has_lba: 1'b1, has_fua: 1'b1,
-                                 user_data: 1'b1, to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, stores: 1'b1,
-                                 counts_read: 1'b1, default: 1'b0};
+      // Of itself it reads; what it stores is a Write, which decode checks as one.
+      OPC_NEAR_STORE:   return !near ? '0 : op_desc_t'{known: 1'b1, has_lba: 1'b1, has_fua: 1'b1, user_data: 1'b1,
+                                 to_host: 1'b1, read_engine: 1'b1, computes: 1'b1, stores: 1'b1, counts_read: 1'b1,
+                                 default: 1'b0};
       OPC_RESV_REGISTER, OPC_RESV_REPORT, OPC_RESV_ACQUIRE, OPC_RESV_RELEASE:
                         return !reservations ? '0 : op_desc_t'{known: 1'b1, firmware: 1'b1, default: 1'b0};
       default:          return '0;

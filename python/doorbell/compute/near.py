@@ -25,6 +25,7 @@ from doorbell.nvme.model import Limits
 from doorbell.nvme.vendor import (
     FROM_MEMORY,
     NEAR_LINES_MOST,
+    STORE_NSID,
     NearComparison,
     NearDigest,
     NearMode,
@@ -363,6 +364,7 @@ def submit(
     room: int | None = None,
     phase: int = 0,
     to: int | None = None,
+    to_nsid: int = 0,
     source: int | None = None,
     buffer: Buffer | None = None,
     qid: int = 1,
@@ -371,17 +373,18 @@ def submit(
     """A near-storage command; its `buffer` is the result's, the caller's to free.
 
     length: bytes to look at, all unless given; room: of the result buffer, as many as the blocks have unless given.
-    to: the result is stored from this block on, which takes a room of whole blocks. buffer: one that the caller has.
+    to: the result is stored from this block on, of namespace to_nsid (0: its own), which takes a room of whole blocks.
+    buffer: one that the caller has.
     source: an address in memory, where the data are instead of in the blocks.
     """
     size = blocks * drive.block_size
     room = size if room is None else room
     opcode, where = (VendorIoOpc.NEAR, 0) if to is None else (VendorIoOpc.NEAR_STORE, to)
-    from_memory = FROM_MEMORY if source is not None else 0
+    flags = (FROM_MEMORY if source is not None else 0) | (to_nsid << 8 & STORE_NSID)
     return drive.submit(
         qid, opcode, slba, blocks - 1, buffer or drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
         cdw2=where & 0xFFFFFFFF, cdw3=where >> 32, cdw13=size if length is None else length, cdw14=room,
-        cdw15=number | from_memory | phase << 16, mptr=source or 0,
+        cdw15=number | flags | phase << 16, mptr=source or 0,
     )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ class Member(Player):
         """Of a namespace: those of all functions, of some that do not have it any more too."""
         super().settle(nsid)
         for m in self.crowd.members if nsid is not None else ():
-            if mine := [c for c, s in m.judge.sent.items() if s.nsid == nsid]:
+            if mine := [c for c, s in m.judge.sent.items() if s.concerns(nsid)]:
                 for cq in m.drive.cqs.values():
                     cq.hold = False
                 m.drive.poll(everything=True)

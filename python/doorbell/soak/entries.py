@@ -10,7 +10,7 @@ from doorbell.compute.near import Crypt
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import DsmRange
-from doorbell.nvme.vendor import FROM_MEMORY, VendorIoOpc
+from doorbell.nvme.vendor import FROM_MEMORY, STORE_NSID, VendorIoOpc
 from doorbell.soak.generate import REGION
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import CANARY, Judge, Sent
@@ -76,6 +76,7 @@ class Entries:
             slba, count = 0, 1
         nbytes = 16 * len(ranges) if op == "dsm" else count * size
         look, fields = self._look(step, slba, nbytes, there) if op == "near" else (None, {})
+        to_space = self._to_space(step) if look is not None and look.to is not None else None
         if look is not None:
             nbytes = max(64, min(look.room, LARGEST_ROOM))
             if look.to is not None:
@@ -102,16 +103,17 @@ class Entries:
             moves = Status.SUCCESS in allowed or Status.INVALID_PRP_OFFSET in allowed  # met after some data
             does = opcode if look is None else NvmOpc.VERIFY if look.memory is None else NvmOpc.FLUSH
             pending = there.blocks.begin(does if moves else NvmOpc.FLUSH, slba, count, data, ranges if moves else ())
-            if look is not None and look.to is not None and moves:
-                look.stores = there.blocks.begin_unknown(look.to, look.room // size)
+            if look is not None and look.to is not None and to_space is not None and moves:
+                if look.late <= {Status.ACCESS_DENIED}:  # a key may still come
+                    look.stores = to_space.blocks.begin_unknown(look.to, look.room // to_space.blocks.block_size)
         fault = self._fault(step, op, buffer, nbytes, look)
         command = drive.submit(
             step["q"], opcode, slba, count - 1, buffer, nsid=step["ns"], nbytes=nbytes, on_done=self.judge.end, **fields
         )
         if look is not None and look.source is not None:
             drive.grant_beside(command, look.source)
-        ssds = there.ssds if there else frozenset()
-        sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds, look=look)
+        ssds = frozenset[int]().union(*(s.ssds for s in (there, to_space) if s is not None))
+        sent = Sent(there, pending, allowed, buffer, fault, nsid=step["ns"], ssds=ssds, look=look, to_space=to_space)
         self.judge.begin(command, sent)
         if look is not None and look.part is not None and brings(look.programs[0]):
             look.part.begin(model.messages[look.number][look.part.number])
@@ -137,6 +139,11 @@ class Entries:
                 fields["prp1"], fields["prp2"] = prps
         return opcode, slba, prps
 
+    def _to_space(self, step: Step) -> Space | None:
+        """Where a near-storage command stores."""
+        space = self.machine.model.spaces.get(step["to_ns"] or step["ns"])
+        return space if self.machine.model.has(space) else None
+
     def _look(self, step: Step, slba: int, nbytes: int, space: Space | None) -> tuple[Look, dict[str, Any]]:
         """... and its fields in the entry."""
         number = step["program"] & 0xFFFF
@@ -145,11 +152,13 @@ class Entries:
         model = self.machine.model
         program = model.programs[number] if number < len(model.programs) else None
         phase = PHASES - 1 if step["phase"] < 0 else step["phase"] % record_of(program, PHASES)
-        if (
-            to is not None and space is not None and to < 1 << 32
-        ):  # a place that is there; from 2^32 on, one that is not
-            to %= max(1, space.blocks.blocks - room // space.blocks.block_size + 1)
+        to_nsid, to_space = step["to_ns"] or step["ns"], self._to_space(step)
+        # a place that is there; from 2^32 on, one that is not
+        if to is not None and to_space is not None and to < 1 << 32:
+            to %= max(1, to_space.blocks.blocks - room // to_space.blocks.block_size + 1)
         look = Look(slba, length, room, phase, number, [program], part=Part(phase, length), to=to)
+        if to is not None:
+            look.to_nsid, look.late = to_nsid, model.stored(to_nsid, to, room)
         if isinstance(program, Crypt):
             look.slot = model.slot_for_programs(program.slot)
             look.key = model.keys.get(look.slot, 0) if look.slot is not None else 0
@@ -162,6 +171,8 @@ class Entries:
             look.source = self.drive.buffer(nbytes, offset=step["offset"] % 4096 & ~3)
             look.source.write(look.memory)
             look.own, where["mptr"], flags = False, look.source.address, FROM_MEMORY
+        if to is not None:
+            flags |= step["to_ns"] << 8 & STORE_NSID
         return look, {"cdw13": length, "cdw14": room, "cdw15": number | flags | phase << 16} | where
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:

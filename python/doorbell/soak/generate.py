@@ -53,6 +53,7 @@ class Generator:
         """rng: where the random numbers come from, else they are made of the seed."""
         self.rng = rng or random.Random(seed)
         self.stores = rng or random.Random(f"{seed}, stores")  # apart, so that seeds of before mean what they meant
+        self.elsewhere = rng or random.Random(f"{seed}, elsewhere")
         self.memories = rng or random.Random(f"{seed}, memories")
         self.shape = shape
         self.serial = 0
@@ -147,6 +148,8 @@ class Generator:
         if op == "near":
             step |= near_look(rng, step["count"], self.messages) | store_look(self.stores, step["count"])
             step |= memory_look(self.stores, self.serial + 1)
+            if self.shape.spaces > 1 and "to" in step and self.elsewhere.random() < 0.4:
+                step["to_ns"] = self.elsewhere.choice((*range(1, self.shape.spaces + 1), self.shape.spaces + 1))
         if op == "compare" and rng.random() < 0.7:
             step["match"] = 1
         if op == "dsm":

@@ -90,9 +90,18 @@ class Sent:
     ssds: frozenset[int] = frozenset()  # that its blocks are on
     misled: bool = False  # one of these put data elsewhere while it was inside
     look: Look | None = None  # a near-storage command
+    to_space: Space | None = None  # where such a command stores
     source: Space | None = None  # of a Memory Copy: where its data come from, and what it reads there
     reads: list[Pending] = field(default_factory=list)
     executes: bool = False  # ... of an Execute Program
+
+    @property
+    def spaces(self) -> tuple[Space | None, ...]:
+        return self.space, self.source, self.to_space
+
+    def concerns(self, nsid: int) -> bool:
+        """The command is of this namespace, or stores there."""
+        return self.nsid == nsid or (self.look is not None and self.look.to_nsid == nsid)
 
     @property
     def of_memory(self) -> bool:
@@ -141,11 +150,11 @@ class Judge:
 
     def namespace_changes(self, nsid: int) -> None:
         for sent in self.sent.values():
-            sent.moved = sent.moved or sent.nsid == nsid
+            sent.moved = sent.moved or sent.concerns(nsid)
 
     def keys_change(self, slot: int) -> None:
         for sent in self.sent.values():
-            sent.keys = sent.keys or any(s is not None and s.slot == slot for s in (sent.space, sent.source))
+            sent.keys = sent.keys or any(s is not None and s.slot == slot for s in sent.spaces)
             if sent.look is not None:
                 sent.look.key_changes(slot)
 
@@ -157,8 +166,8 @@ class Judge:
                 continue
             if sent.pending is not None and sent.space is not None:
                 sent.space.blocks.taken(sent.pending)
-                if sent.look is not None and sent.look.stores is not None:
-                    sent.space.blocks.taken(sent.look.stores)
+                if sent.to_space is not None and sent.look is not None and sent.look.stores is not None:
+                    sent.to_space.blocks.taken(sent.look.stores)
             self.ended["taken"] += 1
             self._release(sent)
 
@@ -241,15 +250,16 @@ class Judge:
             self.ended["near: of memory"] += 1
         if known := look.check_result(command, got, values):
             self.ended[known] += 1
-        if look.stores is None:
+        if look.stores is None or sent.to_space is None:
             return
+        blocks = sent.to_space.blocks
         if command.status == Status.SUCCESS and not sent.misled:
-            space.blocks.end_known(look.stores, got[: look.room])
-            self.ended["near: stored"] += 1
+            blocks.end_known(look.stores, got[: look.room])
+            self.ended["near: stored" if sent.to_space is space else "near: stored elsewhere"] += 1
         elif command.status == TOO_LARGE:
-            space.blocks.undone(look.stores)
+            blocks.undone(look.stores)
         else:
-            space.blocks.taken(look.stores)
+            blocks.taken(look.stores)
 
     def _allowed(self, command: Command, sent: Sent) -> set[int]:
         allowed = set(sent.allowed)
@@ -270,7 +280,7 @@ class Judge:
             if of_data and self.drive.sim.injected(number):
                 allowed.discard(Status.SUCCESS)  # its data did not come
         if sent.look is not None:
-            allowed = sent.look.allowed(allowed)
+            allowed = sent.look.allowed(allowed, sure=not (sent.keys or sent.moved))
         return {Status.ABORT_REQUESTED} if sent.abort else allowed
 
     def _release(self, sent: Sent) -> None:

@@ -252,6 +252,13 @@ class Drive:
         self.programs = [None] * PROGRAMS
         self.messages = [fresh() for _ in range(PROGRAMS)]
 
+    def stored(self, nsid: int, slba: int, room: int) -> frozenset[int]:
+        """What refuses a Write of so many bytes, the result of a near-storage command."""
+        space = self.spaces.get(nsid)
+        size = space.blocks.block_size if space is not None else 512
+        found = self.statuses(NvmOpc.WRITE, nsid, slba, -(-room // size) - 1, (0, 0), ())
+        return frozenset((found | ({Status.INVALID_FIELD} if room % size else set())) - {Status.SUCCESS})
+
     def statuses(
         self, opcode: int, nsid: int, slba: int, nlb: int, prps: tuple[int, int], ranges: Iterable[tuple[int, int]],
         flags: int = 0, look: Look | None = None,
@@ -273,7 +280,7 @@ class Drive:
         )  # fmt: skip
         if look is not None:
             size = (nlb + 1) * space.blocks.block_size
-            if refused := look.refused(size, space.blocks.blocks, prps, flags >> 6):
+            if refused := look.refused(size, prps, flags >> 6):
                 allowed = (allowed - {Status.SUCCESS}) | refused
         if (look is not None or opcode in WITH_DATA) and self.locked(space):
             allowed = (allowed - set(ENDED_WELL)) | {Status.ACCESS_DENIED}

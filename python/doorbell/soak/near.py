@@ -152,8 +152,9 @@ class Look:
     """What a near-storage command is asked for. programs: those that it may run with; None: it finds none.
 
     Of a Crypt: key, its number (0: there is none, None: it has changed meanwhile), own: the namespace has an operator
-    of its own, block_size: of the namespace. part: what it does to a message. to: the block
-    where its result goes, stores: what the model of the blocks calls that. memory: its data, if they lie in `source`.
+    of its own, block_size: of the namespace. part: what it does to a message. to: the block where its result goes,
+    to_nsid: of which namespace, late: what refuses that when the result is there, stores: what the model of the blocks
+    calls it. memory: its data, if they lie in `source`.
     """
 
     slba: int
@@ -168,6 +169,8 @@ class Look:
     block_size: int = 512
     part: Part | None = None
     to: int | None = None
+    to_nsid: int = 0
+    late: frozenset[int] = frozenset()
     memory: bytes | None = None
     source: Buffer | None = None
     stores: Pending | None = None
@@ -181,21 +184,19 @@ class Look:
         if slot == self.slot:
             self.key = None
 
-    def refused(self, size: int, blocks: int, prps: tuple[int, int], psdt: int) -> set[int]:
-        """What is wrong with its fields; size: bytes of its blocks; blocks: of the namespace."""
+    def refused(self, size: int, prps: tuple[int, int], psdt: int) -> set[int]:
+        """What is wrong with its fields; size: bytes of its blocks."""
         legal = 1 <= self.length <= size and 64 <= self.room <= size and not self.room % 64 and self.number < PROGRAMS
         if self.to is not None:
-            legal = legal and not self.room % self.block_size
+            legal = legal and not self.room % 512
         found = set() if legal else {int(Status.INVALID_FIELD)}
-        if self.to is not None and self.to + self.room // self.block_size > blocks:
-            found.add(int(Status.LBA_RANGE))
         if self.room > 0 and not psdt:
             limits = Limits(1, self.room, 0)
             found |= allowed_statuses(limits, NvmOpc.READ, prp1=prps[0], prp2=prps[1]) - {Status.SUCCESS}
         return found
 
-    def allowed(self, statuses: Iterable[int]) -> set[int]:
-        """`statuses` are right but for its program."""
+    def allowed(self, statuses: Iterable[int], sure: bool = True) -> set[int]:
+        """`statuses` are right but for its program, and where it stores; sure: what refuses that has not changed."""
         right, found = set(statuses), set()
         for program in self.programs:
             works, fails = self._with(program)
@@ -203,6 +204,8 @@ class Look:
                 found |= right | ({TOO_LARGE} if Status.SUCCESS in right else set())
             if fails:
                 found |= (right - set(ENDED_WELL)) | ({fails} if Status.SUCCESS in right or program is None else set())
+        if self.late and Status.SUCCESS in found:
+            found = (found - {Status.SUCCESS} if sure else found) | self.late
         return found
 
     def _with(self, program: Program | None) -> tuple[bool, int]:

@@ -93,7 +93,7 @@ class Player(Entries, Memories, Executes, Programs, Cuts, Admin):
         for cq in self.drive.cqs.values():
             cq.hold = False
         self.drive.poll(everything=True)
-        mine = [c for c, s in self.judge.sent.items() if nsid is None or (s.space and s.space.nsid == nsid)]
+        mine = [c for c, s in self.judge.sent.items() if nsid is None or (s.space and s.concerns(nsid))]
         self.drive.wait(mine)
 
     def do_check(self, step: Step) -> None:

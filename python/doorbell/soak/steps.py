@@ -41,11 +41,11 @@ STEPS: dict[str, dict[str, Any]] = {
     # fault: what the first read of page `part` of its data meets, where part -1 is its PRP list. text: the data are
     # lines; 2: of fields. Of a near-storage command: length, room: bytes that it looks at, and of its result buffer;
     # -1: all. phase: modulo the record of its program; -1: more than that. Of a message (SHA-256): its PHASE. to: the
-    # block from which on its result is stored; -1: it is not. memory: its data lie in memory, lines by this number; by
-    # an even one of fields; 0: they are the blocks'.
+    # block from which on its result is stored; -1: it is not; to_ns: in which namespace, 0: its own. memory: its data
+    # lie in memory, lines by this number; by an even one of fields; 0: they are the blocks'.
     "io": {"q": 1, "ns": 1, "op": OPS, "at": 0, "count": 1, "data": 0, "offset": 0, "scattered": 0, "list": 0,
            "fua": 0, "match": 0, "bad": BAD, "parts": 1, "fault": ("", *FAULTS), "part": 0, "ring": 1,
-           "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0, "to": -1,
+           "text": 0, "program": 0, "length": -1, "room": -1, "phase": 0, "to": -1, "to_ns": 0,
            "memory": 0},
     # A command of the function's memory: so many cells of 4 bytes from `at` on. Of a copy: ns, start: namespace of its
     # sources and the first block of the first; ns 0: of the memory, start is a cell; `parts` sources.

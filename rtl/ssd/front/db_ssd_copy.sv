@@ -29,7 +29,7 @@ module db_ssd_copy
   output logic              m_sqe_valid,
   input  logic              m_sqe_ready,
   output fetched_sqe_t      m_sqe,
-  output copy_entry_t       m_copy,         ///< with m_sqe
+  output part_t             m_part,         ///< with m_sqe
   output logic [SLOT_W-1:0] m_slot,         ///< of it
   /// Pulse: the entry has passed decode, and is so long.
   input  logic              s_passed,
@@ -140,8 +140,8 @@ module db_ssd_copy
   assign busy        = state_q != REST || next_valid;
   assign m_slot      = again_q.slot;
   assign m_sqe_valid = give_q;
-  assign m_copy      = '{valid: m_sqe_valid, slot: again_q.slot, more: more, memory: kept.args.memory, bad: bad_q,
-                         overlaps: overlaps_q};
+  assign m_part      = '{valid: m_sqe_valid, slot: again_q.slot, stores: 1'b0, more: more, memory: kept.args.memory,
+                         bad: bad_q, overlaps: overlaps_q};
   always_comb begin
     m_sqe           = '0;
     m_sqe.fn        = again_q.fn;

@@ -19,14 +19,13 @@
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   near-storage command: bytes of data or result, reserved bits   Invalid Field
-//   ... that stores: where it does, beyond the namespace           LBA Out of Range
 //   user data of a locked namespace                                Access Denied
 //   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
 //   Execute Program: no such program, not active, no such ranges   what db_ssd_programs says
 //   Memory Copy: more ranges than there may be                     Command Size Limit Exceeded
 //   ... a range: its length, its namespace, over the destination   Invalid Field, Invalid Namespace, Overlapping I/O Range
 //
-// A range of a Memory Copy comes from db_ssd_copy as an entry with the slot of its command, and is checked as any other.
+// The next part of a command (db_ssd_near_store, db_ssd_copy) comes as an entry, and is checked as any other.
 // Both engines have room for every command that has a slot, so no entry ever waits for one of them: neither a Read
 // behind a Write, nor an admin command behind either.
 // Latency: 1 cycle from s_sqe to m_cmd, which the engines take into their rooms in that cycle; 3 to a completion, 1 to
@@ -51,18 +50,18 @@ module db_ssd_decode
   input  fetched_sqe_t            s_sqe,
   input  logic [MAX_FN-1:0]       cache_off,     ///< of which functions every write is as one with FUA
   input  logic                    s_abort,       ///< with it: it ends with Command Abort Requested
-  input  copy_entry_t             s_copy,        ///< SLM: with it: it is none that was fetched
+  input  part_t                   s_part,        ///< NEAR: with it: it is none that was fetched
   /// Free slots, from a db_tag_pool.
   input  logic                    s_slot_valid,
   output logic                    s_slot_ready,
   input  logic [SLOT_W-1:0]       s_slot,
-  input  logic                    hold,          ///< no command gets one: engines are given another command
   /// Pulse: the context of a slot, when its command comes out, at least one cycle before its completion does.
   output logic                    m_ctx_valid,
   output logic [SLOT_W-1:0]       m_ctx_slot,
   output slot_ctx_t               m_ctx,
   output logic                    m_ctx_void,    ///< its host waits for no completion
   output logic                    m_ctx_again,   ///< its command had the slot before
+  output logic                    m_ctx_stored,  ///< ... and is the Write of a near-storage command's result
   /// Pulse for every entry taken, admin and failed ones too: its queue's head is behind it.
   output logic                    m_head_valid,
   output logic [QID_W-1:0]        m_head_sqid,
@@ -115,7 +114,7 @@ module db_ssd_decode
   assign take        = s_sqe_valid && s_sqe_ready;
 
   always_ff @(posedge clk) begin
-    m_head_valid <= take && !s_copy.valid && !rst;
+    m_head_valid <= take && !s_part.valid && !rst;
     m_head_sqid  <= s_sqe.sqid;
     m_head       <= s_sqe.head;
     m_fetch_err  <= take && s_sqe.err && !rst;
@@ -158,11 +157,11 @@ module db_ssd_decode
     logic [64:0]      lba_end;   // SLBA + NLB + 1
     logic [63:0]      from;      // in memory
     ns_set_e          set;
-    copy_entry_t      copy;
+    part_t            part;
     logic             too_many;
     logic [NEAR_BYTES_W-1:0] bytes;  // of a command that has no blocks
-    logic [63:0]      store_slba;
-    logic [1:0][64:0] store_end; // behind what is stored, with blocks of [0] 512, [1] 4096 bytes
+    near_store_t      store;
+    logic [64:0]      stored_end;   // as lba_end, of the Write of a result to blocks of 4096 bytes
     logic             ns_in_range;  // 1..NUM_NS
     logic             ns_active;
     logic             ns_all;
@@ -188,7 +187,7 @@ module db_ssd_decode
     db_ssd_programs #(.NUM_FN(NUM_FN), .MOST_LOG2(MDTS_LOG2)) i_programs (
       .clk, .rst(ns_rst), .s_set(s_programs), .look(!s1_valid_q), .s_place(place), .s_sqe(sqe),
       .s_programs(ns.set == SET_PROGRAMS), .m_bytewise(bytewise), .m_executed(executed));
-    assign not_done = s1_q.set == SET_PROGRAMS ? executed.failed : s1_q.too_many || s1_q.copy.overlaps;
+    assign not_done = s1_q.set == SET_PROGRAMS ? executed.failed : s1_q.too_many || s1_q.part.overlaps;
   end else begin : g_no_programs
     logic unused_programs;
     assign {bytewise, executed, not_done} = '0;
@@ -218,7 +217,7 @@ module db_ssd_decode
       s1_d.ns_in_range = 1'b1;
       s1_d.ns_active   = NUM_FN == 1 ? ns.valid : ns.attached[place];
       if (SLM && s1_d.ns_active) s1_d.set = ns.set;
-      if (SLM && s_copy.valid && s1_d.ns_active && s1_d.set != (s_copy.memory ? SET_MEMORY : SET_NVM))
+      if (SLM && s_part.valid && s1_d.ns_active && s1_d.set != (s_part.memory ? SET_MEMORY : SET_NVM))
         {s1_d.ns_in_range, s1_d.set} = {1'b0, SET_NVM};
     end
     s1_d.op        = ops[s1_d.set];
@@ -238,8 +237,7 @@ module db_ssd_decode
       s1_d.from           = sqe.mptr;
       s1_d.near_args      = near.args;
       s1_d.bad_size      |= near.bad;
-      s1_d.store_slba     = {sqe.cdw3, sqe.cdw2};
-      s1_d.store_end      = near.store_end;
+      s1_d.store          = near.store;
     end
     s1_d.no_work   = no_work(s1_d.op, sqe.cdw11[2]);
     s1_d.lba_end   = {1'b0, sqe.cdw11, sqe.cdw10} + {49'd0, sqe.cdw12[15:0]} + 65'd1;
@@ -264,11 +262,15 @@ module db_ssd_decode
       s1_d.bad_size  = {2{bytewise.bad}};
       s1_d.too_many  = bytewise.too_many;
     end
-    if (SLM && s_copy.valid) begin
-      s1_d.copy           = s_copy;
-      s1_d.op.copies      = s_copy.more;
-      s1_d.op.counts_read = 1'b0;       // the host reads nothing
-      s1_d.bad_size      |= s_copy.bad;
+    if (NEAR) begin
+      s1_d.part       = s_part;
+      s1_d.stored_end = {1'b0, sqe.cdw11, sqe.cdw10} + 65'(sqe.cdw12[15:3]) + 65'd1;
+      if (s_part.valid && s_part.stores) s1_d.bad_size = {sqe.cdw12[2:0] != '1, 1'b0};
+      else if (SLM && s_part.valid) begin
+        s1_d.op.copies      = s_part.more;
+        s1_d.op.counts_read = 1'b0;       // the host reads nothing
+        s1_d.bad_size      |= s_part.bad;
+      end
     end
     // Each command but those of reservations reads, or writes: Flush is one of these.
     if (NUM_FN > 1 && !s1_d.op.firmware)
@@ -287,19 +289,19 @@ module db_ssd_decode
   logic [63:0] slba;
   logic        beyond_end, bad_size, lba4k_q;
   logic [NEAR_PROGRAMS_LOG2-1:0] near_q;
-  logic              again, may_go;
+  logic              again, stored, may_go;
   logic [SLOT_W-1:0] slot;
   logic [1:0]  to_tap_q;         // with m_ctx: it sends a packet to the host, [1] from the host
   logic        end_valid_q;      // a completion, one cycle before it comes out
   slot_completion_t end_q;
 
   assign slba        = s1_q.op.has_lba ? s1_q.slba : '0;
-  assign beyond_end  = (s1_q.op.has_lba && s1_q.lba_end > {1'b0, s1_q.blocks}) ||
-                       (NEAR && s1_q.op.stores && (s1_q.lba4k ? s1_q.store_end[1] > {1'b0, s1_q.blocks}
-                                                              : s1_q.store_end[0] > {1'b0, s1_q.blocks}));
+  assign beyond_end  = s1_q.op.has_lba && (stored && s1_q.lba4k ? s1_q.stored_end > {1'b0, s1_q.blocks}
+                                                                : s1_q.lba_end > {1'b0, s1_q.blocks});
   assign bad_size    = s1_q.bad_size[s1_q.lba4k];
-  assign again       = SLM && s1_q.copy.valid;
-  assign slot        = again ? s1_q.copy.slot : s_slot;
+  assign again       = NEAR && s1_q.part.valid;
+  assign stored      = NEAR && s1_q.part.valid && s1_q.part.stores;
+  assign slot        = again ? s1_q.part.slot : s_slot;
   assign held        = NUM_FN > 1 && s1_valid_q && s1_q.op.firmware;
 
   always_comb begin
@@ -315,9 +317,9 @@ module db_ssd_decode
     m_cmd.sgl      = s1_q.sgl;
     m_cmd.prp1     = s1_q.prp1;
     m_cmd.prp2     = s1_q.prp2;
-    m_store        = '{base: s1_q.base, slba: s1_q.store_slba};
+    m_store        = s1_q.store;
     if (SLM && s1_q.set != SET_NVM)  m_cmd.bytes = 32'(s1_q.bytes);
-    else if (s1_q.op.has_lba)        m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k ? 12 : 9);
+    else if (s1_q.op.has_lba)        m_cmd.bytes = ({16'd0, s1_q.nlb} + 32'd1) << (s1_q.lba4k && !stored ? 12 : 9);
     else if (s1_q.op.ranges) m_cmd.bytes = ({24'd0, s1_q.slba[7:0]} + 32'd1) << 4;
     if (SLM && s1_q.set == SET_PROGRAMS) begin
       m_cmd.ns_blocks  = 64'(with_result(s1_q.near_args, executed.result));
@@ -351,7 +353,7 @@ module db_ssd_decode
 
   // The slot does not wait for the verdict.
   assign may_go        = s1_valid_q && (!SLM || s1_q.set != SET_PROGRAMS || late_q) && !end_valid_q && m_read_ready &&
-                         m_write_ready && !hold;
+                         m_write_ready;
   assign s_slot_ready  = may_go && !again;
   assign go            = may_go && (s_slot_valid || again);
   assign m_read_valid  = go && !failed && s1_q.op.read_engine;
@@ -365,10 +367,11 @@ module db_ssd_decode
 
     m_ctx_valid <= go;
     m_ctx_slot  <= slot;
-    m_ctx_again <= again;
+    {m_ctx_again, m_ctx_stored} <= {again, stored};
     m_ctx_void  <= s1_q.unread;
     m_ctx       <= '{desc: s1_q.op, fn: s1_q.fn, sqid: s1_q.sqid, cid: s1_q.cid, nsid: s1_q.nsid,
                      slba: slba, bytes: m_cmd.bytes};
+    if (stored) m_ctx.desc.computes <= 1'b1;  // its completion says how long the result was
     to_tap_q    <= {m_write_valid && s1_q.op.from_host, m_read_valid && s1_q.op.to_host};
     lba4k_q     <= s1_q.lba4k;
     near_q      <= NEAR ? s1_q.near_args.number : '0;
@@ -382,13 +385,7 @@ module db_ssd_decode
       m_completion       <= end_q;
     end
 
-    if (rst) begin
-      s1_valid_q         <= 1'b0;
-      to_tap_q           <= '0;
-      end_valid_q        <= 1'b0;
-      m_completion_valid <= 1'b0;
-      m_ctx_valid        <= 1'b0;
-    end
+    if (rst) {s1_valid_q, to_tap_q, end_valid_q, m_completion_valid, m_ctx_valid} <= '0;
   end
 
   assign busy = s1_valid_q || end_valid_q;

@@ -9,8 +9,8 @@
 //   db_ssd_fetch       what was read, cut into entries
 //   db_ssd_decode      entries to checked commands; admin entries go to the firmware
 //   db_ssd_programs    part of db_ssd_decode: programs and memory ranges
-//   db_ssd_near_store  near-storage commands that store: when they come again, Writes
-//   db_ssd_copy        Memory Copy: its ranges come to decode as entries
+//   db_ssd_near_store  near-storage commands that store: their Writes come to decode as entries
+//   db_ssd_copy        Memory Copy: so do its ranges
 //   db_tag_pool        command slots
 //   db_ssd_abort       ends commands of a queue
 //   db_ssd_abort_watch ... and one that its queue still holds, of each that is sought
@@ -199,9 +199,9 @@ module db_ssd_front
   logic [15:0]      head;
   logic             sq_idle, sq_busy_q;  // the second a cycle later
   logic             sq_retired, sq_ctx_done, sq_watch, admin_lost;
-  logic             decoded_ctx_valid, ctx_again, copy_moves, fn_moved_valid;
+  logic             ctx_again, ctx_stored, copy_moves, fn_moved_valid;
   logic [MOVED_W-1:0] copy_moves_bytes;
-  assign fn_moved_valid = copy_moves || ((m_tap_cmd.read || m_tap_cmd.write) && !(decoded_ctx_valid && ctx_again));
+  assign fn_moved_valid = copy_moves || ((m_tap_cmd.read || m_tap_cmd.write) && (!ctx_again || ctx_stored));
   logic [15:0]      sq_tail;
   queue_ctx_t       sq_ctx;
   assign sq_retired = s_retired_valid && (s_retired.io || is_admin_queue(s_retired.sqid, NUM_FN));
@@ -232,20 +232,16 @@ module db_ssd_front
   logic              fetch_fence, fetch_fenced;
   fetched_sqe_t      sqe;
   logic [POOL_W-1:0] slot;
-  // of decode, before db_ssd_near_store
-  logic              hold, decoded_write;
-  cmd_t              decoded;
-  near_store_t       store;
-  logic [SLOT_W-1:0] decoded_ctx_slot;
-  slot_ctx_t         decoded_ctx;
-  tap_cmd_t          decoded_tap_cmd;
-  // what decode takes: entries that were fetched, and ranges of a Memory Copy before them
-  logic              decode_ready, copy_valid, store_ready, copy_ready, copy_busy, copy_aborted;
-  fetched_sqe_t      entry, copy_sqe;
-  copy_entry_t       copy;
-  logic [SLOT_W-1:0] copy_slot;
-  assign entry     = copy_valid ? copy_sqe : sqe;
-  assign sqe_ready = decode_ready && !copy_valid;
+  near_store_t       where;
+  // what decode takes: entries that were fetched; before them Writes of results, and before these ranges of a Memory Copy
+  logic              decode_ready, part_aborted, copy_valid, copy_ready, copy_busy;
+  logic              store_valid, store_ready, store_busy;
+  fetched_sqe_t      entry, copy_sqe, store_sqe;
+  part_t             part, copy_part, store_part;
+  logic [SLOT_W-1:0] copy_slot, store_slot;
+  assign entry     = copy_valid ? copy_sqe : store_valid ? store_sqe : sqe;
+  assign part      = copy_valid ? copy_part : store_part;
+  assign sqe_ready = decode_ready && !copy_valid && !store_valid;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
     .clk, .rst(ctrl_rst), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_info, .s_axis_user,
     .m_sqe_valid(sqe_valid), .m_sqe_ready(sqe_ready), .m_sqe(sqe));
@@ -254,59 +250,52 @@ module db_ssd_front
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
   db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR),
                   .SLM(SLM)) i_decode (
-    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid || copy_valid), .s_sqe_ready(decode_ready), .s_sqe(entry),
-    .s_abort(copy_valid ? copy_aborted : sqe_abort), .s_copy(copy),
-    .s_slot_valid(slot_valid),
-    .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)), .hold, .m_ctx_valid(decoded_ctx_valid),
-    .m_ctx_slot(decoded_ctx_slot), .m_ctx(decoded_ctx), .m_ctx_void(ctx_void), .m_ctx_again(ctx_again),
-    .m_head_valid(head_valid),
-    .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err), .m_fetch_err_fn(fetch_err_fn),
-    .m_admin_lost(admin_lost), .m_admin_valid,
-    .m_admin_ready, .m_admin,
-    .m_read_valid, .m_read_ready, .m_write_valid(decoded_write), .m_write_ready, .m_cmd(decoded), .m_store(store),
-    .m_tap_cmd(decoded_tap_cmd),
+    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid || copy_valid || store_valid),
+    .s_sqe_ready(decode_ready), .s_sqe(entry), .s_abort(copy_valid || store_valid ? part_aborted : sqe_abort),
+    .s_part(part), .s_slot_valid(slot_valid), .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)),
+    .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_ctx_void(ctx_void), .m_ctx_again(ctx_again), .m_ctx_stored(ctx_stored),
+    .m_head_valid(head_valid), .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err),
+    .m_fetch_err_fn(fetch_err_fn), .m_admin_lost(admin_lost), .m_admin_valid, .m_admin_ready, .m_admin,
+    .m_read_valid, .m_read_ready, .m_write_valid, .m_write_ready, .m_cmd, .m_store(where), .m_tap_cmd,
     .m_completion_valid, .m_completion_ready, .m_completion, .busy(decode_busy), .free(decode_free), .s_ns_valid,
     .s_ns, .s_programs, .ns_rst(rst), .ns_locked);
 
   if (NEAR) begin : g_near
     db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (
-      .clk, .rst(ctrl_rst), .hold, .s_read_valid(m_read_valid), .s_write_valid(decoded_write),
-      .s_cmd(decoded), .s_store(store), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
-      .s_ctx(decoded_ctx), .s_tap_cmd(decoded_tap_cmd), .s_again_valid(s_again_valid && !s_again.copies),
-      .s_again_ready(store_ready), .s_again, .m_write_valid,
-      .m_write_ready, .m_cmd, .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_tap_cmd);
+      .clk, .rst(ctrl_rst), .busy(store_busy), .s_cmd_valid(m_read_valid && m_cmd.desc.stores), .s_cmd(m_cmd),
+      .s_store(where), .s_again_valid(s_again_valid && !s_again.copies), .s_again_ready(store_ready), .s_again,
+      .m_sqe_valid(store_valid), .m_sqe_ready(decode_ready && !copy_valid), .m_sqe(store_sqe), .m_part(store_part),
+      .m_slot(store_slot));
   end else begin : g_no_near
     logic unused_ok;
-    assign {hold, store_ready} = '0;
-    assign {m_write_valid, m_cmd, m_tap_cmd} = {decoded_write, decoded, decoded_tap_cmd};
-    assign {m_ctx_valid, m_ctx_slot, m_ctx}  = {decoded_ctx_valid, decoded_ctx_slot, decoded_ctx};
-    assign unused_ok = &{1'b0, s_again_valid, s_again, store};
+    assign {store_ready, store_busy, store_valid, store_sqe, store_part, store_slot} = '0;
+    assign unused_ok = &{1'b0, s_again_valid, s_again, where, ctx_again, ctx_stored, part_aborted};
   end
   if (SLM) begin : g_copy
     db_ssd_copy #(.NUM_CMDS(NUM_CMDS), .SIZE_LOG2(CMB_LOG2)) i_copy (
       .clk, .rst(ctrl_rst), .busy(copy_busy),
-      .s_cmd_valid(m_read_valid && decoded.desc.copies && decoded.desc.from_pointer), .s_cmd(decoded),
+      .s_cmd_valid(m_read_valid && m_cmd.desc.copies && m_cmd.desc.from_pointer), .s_cmd(m_cmd),
       .s_range(s_copy_range), .m_moves(copy_moves), .m_moves_bytes(copy_moves_bytes),
       .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
-      .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_copy(copy), .m_slot(copy_slot),
-      .s_passed(decoded_ctx_valid && ctx_again), .s_passed_bytes(decoded_ctx.bytes));
+      .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_part(copy_part), .m_slot(copy_slot),
+      .s_passed(m_ctx_valid && ctx_again && !ctx_stored), .s_passed_bytes(m_ctx.bytes));
   end else begin : g_no_copy
     logic unused_copy;
-    assign {copy_moves, copy_moves_bytes, copy_busy, copy_ready, copy_valid, copy_sqe, copy, copy_slot} = '0;
-    assign unused_copy = &{1'b0, s_copy_range, ctx_again, copy_aborted};
+    assign {copy_moves, copy_moves_bytes, copy_busy, copy_ready, copy_valid, copy_sqe, copy_part, copy_slot} = '0;
+    assign unused_copy = &{1'b0, s_copy_range};
   end
   assign s_again_ready = s_again.copies ? copy_ready : store_ready;
 
   // ---- commands that end before their time
-  localparam int ALL_ASKERS = ASKERS + int'(SLM);
+  localparam int ALL_ASKERS = ASKERS + int'(NEAR);
   logic [ALL_ASKERS-1:0][SLOT_W-1:0] asked;
   logic [ALL_ASKERS-1:0]             asked_aborted;
-  assign asked        = (ALL_ASKERS * SLOT_W)'({copy_slot, s_slot});
+  assign asked        = (ALL_ASKERS * SLOT_W)'({copy_valid ? copy_slot : store_slot, s_slot});
   assign slot_aborted = asked_aborted[ASKERS-1:0];
-  assign copy_aborted = SLM && asked_aborted[ALL_ASKERS-1];
+  assign part_aborted = NEAR && asked_aborted[ALL_ASKERS-1];
   db_ssd_abort #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .ASKERS(ALL_ASKERS)) i_abort (
-    .clk, .rst(ctrl_rst), .s_ctx_valid(decoded_ctx_valid), .s_ctx_slot(decoded_ctx_slot),
-    .s_ctx(decoded_ctx), .s_ctx_void(ctx_void), .s_ctx_again(ctx_again), .s_done_valid, .s_done_again,
+    .clk, .rst(ctrl_rst), .s_ctx_valid(m_ctx_valid), .s_ctx_slot(m_ctx_slot), .s_ctx(m_ctx),
+    .s_ctx_void(ctx_void), .s_ctx_again(ctx_again), .s_done_valid, .s_done_again,
     .s_done_slot, .done_aborted, .s_slot(asked), .aborted(asked_aborted), .s_start(s_abort_start), .s_cmd(s_abort),
     .busy(abort_busy), .found(abort_found), .fetch_fence, .fetch_fenced, .decode_free, .fence, .fenced);
   logic [ABORT_WATCHES-1:0] watch_abort;
@@ -327,13 +316,12 @@ module db_ssd_front
 
   // ---- what others want to know
   always_ff @(posedge clk) sq_busy_q <= !sq_idle;
-  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || hold || copy_busy,
+  assign busy          = '{sq: sq_busy_q, sqe: sqe_valid, decode: decode_busy || store_busy || copy_busy,
                            admin_sqe: m_admin_valid, aborting: abort_busy};
   assign stat_doorbell = '{valid: doorbell_valid[0] && doorbell_ready[0], qid: doorbell.number,
                            tail: doorbell.value};
   assign stat_fetch    = '{valid: m_fetch_valid && m_fetch_ready, qid: m_fetch_user.sqid, index: m_fetch_user.index,
                            count: m_fetch.len[12:6]};
-  assign stat_decode   = '{valid: decoded_ctx_valid && !ctx_again, slot: decoded_ctx_slot, sqid: decoded_ctx.sqid,
-                           cid: decoded_ctx.cid};
+  assign stat_decode   = '{valid: m_ctx_valid && !ctx_again, slot: m_ctx_slot, sqid: m_ctx.sqid, cid: m_ctx.cid};
 
 endmodule

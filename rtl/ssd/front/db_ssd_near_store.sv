@@ -1,116 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second part of near-storage commands that store (docs/csd/near-storage.md): when such a command's result is where its
-// data pointer says, it comes here again and becomes a Write from there, which keeps its slot.
+// data pointer says, a Write from there comes to decode as an entry, in the slot that the command has.
 //
 // Why so: how long a result is, and whether there is one, is known when it ends; the result's place holds it until then.
-// And a Write is all that there is to do: encryption, limits, order and aborts are those of any other.
-// All commands pass here on their way from decode to the engines. For one that comes again decode is held, so that commands
-// still are two cycles apart.
-// Latency: none for what passes; 2 cycles from s_again to the Write. Throughput: a Write every 4 cycles.
+// And decode checks the Write as any other: namespace, gate, reservation, lock, extent; all that follows is a Write's.
+// There is room for each command that comes again, so nobody waits for it.
+// Latency: 3 cycles from s_again to the entry. Throughput: an entry in 3 cycles.
 module db_ssd_near_store
-  import db_pcie_fn_pkg::*, db_nvme_pkg::*, db_ssd_op_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
+  import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
   parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256
 ) (
   input  logic              clk,
   input  logic              rst,
-  /// Commands of decode; a cycle later their contexts, and what operators must know.
-  output logic              hold,           ///< one has come again, and is no Write yet: decode gives no command
-  input  logic              s_read_valid,
-  input  logic              s_write_valid,
+  output logic              busy,           ///< a Write is to come
+  /// Pulse: a command that stores goes to the read engine.
+  input  logic              s_cmd_valid,
   input  cmd_t              s_cmd,
   input  near_store_t       s_store,
-  input  logic              s_ctx_valid,
-  input  logic [SLOT_W-1:0] s_ctx_slot,
-  input  slot_ctx_t         s_ctx,
-  input  tap_cmd_t          s_tap_cmd,
   /// The first part has ended well.
   input  logic              s_again_valid,
-  output logic              s_again_ready,
+  output logic              s_again_ready,  ///< always
   input  near_again_t       s_again,
-  output logic              m_write_valid,
-  input  logic              m_write_ready,
-  output cmd_t              m_cmd,
-  output logic              m_ctx_valid,
-  output logic [SLOT_W-1:0] m_ctx_slot,
-  output slot_ctx_t         m_ctx,
-  output tap_cmd_t          m_tap_cmd
+  output logic              m_sqe_valid,
+  input  logic              m_sqe_ready,
+  output fetched_sqe_t      m_sqe,
+  output part_t             m_part,         ///< with m_sqe
+  output logic [SLOT_W-1:0] m_slot          ///< of it
 );
   localparam int AW = $clog2(NUM_CMDS);
   if (NUM_CMDS < 2 || NUM_CMDS > 256 || NUM_CMDS != 2 ** AW) begin : g_bad_cmds
     $error("%m: NUM_CMDS must be a power of two, 2..256 (is %0d)", NUM_CMDS);
   end
 
-  typedef enum logic [1:0] {REST, LOOK, GIVE, TELL} state_e;
-  state_e      state_q;
-  near_again_t again_q;
-  logic        takes, gives;
-  assign s_again_ready = state_q == REST;
-  assign takes = s_again_valid && s_again_ready;
-  assign gives = state_q == GIVE && m_write_ready;
-  assign hold  = state_q != REST;
+  // ---- which commands come again
+  near_again_t again, again_q;
+  logic        next_valid, take, look_q, give_q;
+  db_fifo #(.WIDTH($bits(near_again_t)), .DEPTH(NUM_CMDS)) i_again (
+    .clk, .rst, .s_valid(s_again_valid), .s_ready(s_again_ready), .s_data(s_again), .m_valid(next_valid),
+    .m_ready(take), .m_data(again), .level());
+  assign take = next_valid && !look_q && !give_q;
+  always_ff @(posedge clk) begin
+    if (take) again_q <= again;
+    look_q <= take;
+    give_q <= look_q || (give_q && !m_sqe_ready);
+    if (rst) {look_q, give_q} <= '0;
+  end
 
   // ---- what its slot keeps
+  localparam int NLB_W = NEAR_BYTES_W - 9;
   typedef struct packed {
-    logic [NEAR_BYTES_W-1:0] bytes;
-    logic                    fua;
-    logic                    lba4k;
-    logic                    sgl;
-    logic [63:0]             prp1;
-    logic [63:0]             prp2;
-    near_store_t             where;
+    logic [NLB_W-1:0] nlb;      // of 512 bytes, zero based
+    logic             fua;
+    logic             sgl;
+    logic [63:0]      prp1;
+    logic [63:0]      prp2;
+    near_store_t      where;
   } kept_t;
+  near_args_t               args;
   kept_t                    kept;
   logic [$bits(kept_t)-1:0] rdata;
-  near_args_t               args;
   assign args = near_args_t'(s_cmd.ns_blocks[$bits(near_args_t)-1:0]);
   assign kept = kept_t'(rdata);
   db_ram_sdp #(.WIDTH($bits(kept_t)), .DEPTH(NUM_CMDS), .BLOCK(1'b1)) i_kept (
-    .clk, .we(s_read_valid && s_cmd.desc.stores), .waddr(s_cmd.slot[AW-1:0]),
-    .wdata({args.result, s_cmd.fua, s_cmd.lba4k, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_store}), .re(takes),
-    .raddr(s_again.slot[AW-1:0]), .rdata);
+    .clk, .we(s_cmd_valid), .waddr(s_cmd.slot[AW-1:0]),
+    .wdata({args.result[NEAR_BYTES_W-1:9] - 1'b1, s_cmd.fua, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_store}),
+    .re(look_q), .raddr(again_q.slot[AW-1:0]), .rdata);
 
-  // ---- the Write, and its context: it counts as one, and its entry says how long the result was
-  localparam op_desc_t WRITES = op_desc(OPC_WRITE);
-  cmd_t      write_q;
-  slot_ctx_t ctx;
-  op_desc_t  told;
+  // ---- as an entry
+  localparam logic [1:0] PSDT_SGL = 2'd1;
+  assign busy        = next_valid || look_q || give_q;
+  assign m_slot      = again_q.slot;
+  assign m_sqe_valid = give_q;
   always_comb begin
-    told          = WRITES;
-    told.computes = 1'b1;
-    ctx           = '{desc: told, fn: again_q.fn, sqid: again_q.sqid, cid: again_q.cid, nsid: again_q.nsid,
-                      slba: kept.where.slba, bytes: 32'(kept.bytes)};
-    m_cmd         = state_q == GIVE ? write_q : s_cmd;
-    m_write_valid = s_write_valid || gives;
-    m_ctx_valid   = s_ctx_valid || state_q == TELL;
-    m_ctx_slot    = s_ctx_slot;
-    m_ctx         = s_ctx;
-    m_tap_cmd     = s_tap_cmd;
-    if (state_q == TELL) begin
-      m_ctx_slot = again_q.slot;
-      m_ctx      = ctx;
-      m_tap_cmd  = '{read: 1'b0, write: 1'b1, lba4k: kept.lba4k, near_program: '0, ctx: ctx};
-    end
-  end
-  always_ff @(posedge clk) begin
-    if (takes) again_q <= s_again;
-    if (state_q == LOOK)
-      write_q <= '{desc: WRITES, fn: again_q.fn, slot: again_q.slot, fua: kept.fua, lba4k: kept.lba4k,
-                   media_addr: kept.where.base + (kept.lba4k ? kept.where.slba << 12 : kept.where.slba << 9),
-                   ns_blocks: '0, bytes: 32'(kept.bytes), sgl: kept.sgl, prp1: kept.prp1, prp2: kept.prp2};
-    unique case (state_q)
-      REST:    if (takes) state_q <= LOOK;
-      LOOK:    state_q <= GIVE;
-      GIVE:    if (gives) state_q <= TELL;
-      default: state_q <= REST;
-    endcase
-    if (rst) state_q <= REST;
+    m_part          = '0;
+    m_part.valid    = m_sqe_valid;
+    m_part.slot     = again_q.slot;
+    m_part.stores   = 1'b1;
+    m_sqe           = '0;
+    m_sqe.fn        = again_q.fn;
+    m_sqe.sqid      = again_q.sqid;
+    m_sqe.sqe.opc   = OPC_WRITE;
+    m_sqe.sqe.psdt  = kept.sgl ? PSDT_SGL : '0;
+    m_sqe.sqe.cid   = again_q.cid;
+    m_sqe.sqe.nsid  = kept.where.nsid == '0 ? again_q.nsid : 32'(kept.where.nsid);
+    m_sqe.sqe.prp1  = kept.prp1;
+    m_sqe.sqe.prp2  = kept.prp2;
+    {m_sqe.sqe.cdw11, m_sqe.sqe.cdw10} = kept.where.slba;
+    m_sqe.sqe.cdw12 = {1'b0, kept.fua, 30'(kept.nlb)};
   end
 
   logic unused_ok;
   assign unused_ok = &{1'b0, args, s_cmd};
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && hold) assert (!s_read_valid && !s_write_valid);
-  always_ff @(posedge clk) if (!rst && state_q == TELL) assert (!s_ctx_valid);
+  always_ff @(posedge clk) if (!rst && s_again_valid) assert (s_again_ready);
 `endif
 endmodule

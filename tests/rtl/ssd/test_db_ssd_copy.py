@@ -25,7 +25,7 @@ BASE = (1 << 64) - SIZE
 CMD, AGAIN = layout("db_ssd_pkg", "cmd_t"), layout("db_ssd_near_pkg", "near_again_t")
 ARGS, RANGE = layout("db_ssd_near_pkg", "copy_args_t"), layout("db_ssd_near_pkg", "copy_range_t")
 FETCHED, SQE = layout("db_ssd_pkg", "fetched_sqe_t"), layout("db_nvme_pkg", "sqe_t")
-ENTRY = layout("db_ssd_near_pkg", "copy_entry_t")
+ENTRY = layout("db_ssd_near_pkg", "part_t")
 LATENCY, PERIOD = 6, 8
 READ = 0x02
 M64 = (1 << 64) - 1
@@ -162,7 +162,7 @@ class Bench:
         if d.m_sqe_valid.value and ready:
             copy = self.waits.popleft()
             sqe, beside = copy.expect()
-            got, told = FETCHED.unpack(int(d.m_sqe.value)), ENTRY.unpack(int(d.m_copy.value))
+            got, told = FETCHED.unpack(int(d.m_sqe.value)), ENTRY.unpack(int(d.m_part.value))
             assert (got["fn"], got["sqid"], got["err"]) == (copy.owner["fn"], copy.owner["sqid"], 0)
             assert SQE.pack(got["sqe"]) == SQE.pack(sqe), f"{got['sqe']}, not {sqe}"
             assert {name: told[name] for name in beside} == beside
@@ -170,7 +170,7 @@ class Bench:
             self.passed, self.gap = copy, r.choice((1, 1, 2, 5))
             self.entries += 1
             self.taken.append(self.cycle)
-        assert d.m_sqe_valid.value or not d.m_copy.value & 1 << ENTRY["valid"].offset
+        assert d.m_sqe_valid.value or not d.m_part.value & 1 << ENTRY["valid"].offset
 
     @staticmethod
     def refused(copy: Copy) -> bool:

@@ -24,7 +24,7 @@ TAP = layout("db_ssd_pkg", "tap_cmd_t")
 COMPLETION = layout("db_ssd_pkg", "slot_completion_t")
 NAMESPACE, NS_ENTRY = layout("db_ssd_pkg", "namespace_t"), layout("db_ssd_pkg", "ns_entry_t")
 SET, ARGS = layout("db_ssd_near_pkg", "programs_set_t"), layout("db_ssd_near_pkg", "near_args_t")
-COPY_ARGS, COPY_ENTRY = layout("db_ssd_near_pkg", "copy_args_t"), layout("db_ssd_near_pkg", "copy_entry_t")
+COPY_ARGS, PART = layout("db_ssd_near_pkg", "copy_args_t"), layout("db_ssd_near_pkg", "part_t")
 DESC = layout("db_ssd_op_pkg", "op_desc_t")
 NUM_FN, NUM_NS = int(os.environ.get("NUM_FN", "1")), int(os.environ.get("NUM_NS", "1"))
 SIZE_LOG2 = 16
@@ -57,7 +57,7 @@ class Bench:
     async def start(self) -> None:
         d = self.dut
         d.m_read_ready.value = d.m_write_ready.value = d.m_admin_ready.value = 1
-        await start(d, ns_rst=0, hold=0, s_abort=0, cache_off=0, ns_locked=0, s_ns_valid=0, s_programs=0, s_copy=0)
+        await start(d, ns_rst=0, s_abort=0, cache_off=0, ns_locked=0, s_ns_valid=0, s_programs=0, s_part=0)
         d.ns_rst.value = 1
         await RisingEdge(d.clk)
         d.ns_rst.value = 0
@@ -305,7 +305,7 @@ async def ranges_of_a_copy(dut: Any) -> None:
         elif isinstance(want, dict) and overlaps:
             want = OVERLAPS
         slot = rng.randrange(128)
-        d.s_copy.value = COPY_ENTRY.pack(valid=1, slot=slot, more=more, memory=memory, bad=bad, overlaps=overlaps)
+        d.s_part.value = PART.pack(valid=1, slot=slot, more=more, memory=memory, bad=bad, overlaps=overlaps)
         b.slot.queue.append((slot ^ 1,))  # somebody else's
         b.sqe.queue.append({"fn": number(place), "sqid": NUM_FN + place, "head": 0, "err": 0, "sqe": entry})
         got: list[Any] = []
@@ -334,7 +334,7 @@ async def ranges_of_a_copy(dut: Any) -> None:
         b.slot.queue.clear()
         b.slot.word = None
         d.s_slot_valid.value = 0
-    d.s_copy.value = 0
+    d.s_part.value = 0
     statuses = (0, INVALID_FIELD, INVALID_NS, LBA_RANGE)
     assert seen >= {(memory, status) for memory in (False, True) for status in statuses} | {(True, OVERLAPS)}
 

@@ -14,8 +14,9 @@ from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Predicate
 from doorbell.compute.operators import Op
+from doorbell.nvme import namespaces, reservations
 from doorbell.nvme.commands import expect
-from doorbell.nvme.constants import Feature, LogPage, NvmOpc, Status
+from doorbell.nvme.constants import Feature, LogPage, NvmOpc, ResvType, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.log_pages import ErrorLogEntry, SmartLog, u128
 from doorbell.nvme.sgl import PSDT_SGL, Descriptor, Kind, Sgl
@@ -178,7 +179,9 @@ def test_blocks_of_4_kib(make_drive: MakeDrive) -> None:
     drive.format(1)
     data = text(random.Random(38), drive, blocks=32)
     near.load(drive, 0, HALF.program())
-    expect(near.run(drive, 0, 0, 16, room=512, to=512)[0], Status.INVALID_FIELD)
+    near.load(drive, 1, Aggregate(ColumnType.U8, 1).program())
+    expect(near.run(drive, 1, 0, 16, room=512, to=512)[0], Status.INVALID_FIELD)
+    assert get(drive, 512, 1) == bytes(4096)
     command, _ = near.run(drive, 0, 3, 16, room=12 * 4096, to=512, phase=0)
     want = HALF.result(data[3 * 4096 : 19 * 4096])
     assert command.check().dw0 == len(want)
@@ -327,3 +330,161 @@ def test_beside_one_that_does_not_store(make_drive: MakeDrive) -> None:
         want = program.result(data[4096 * i :][:4096])
         assert command.check().dw0 == len(want)
         stored(drive, TO + 8 * i, want if i % 2 else b"", 4096)
+
+
+SIZES = {1: 512, 2: 4096}
+
+
+def two_namespaces(make_drive: MakeDrive) -> Driver:
+    """As large, but 1 has blocks of 512 bytes, 2 of 4096."""
+    drive = csd(make_drive)
+    namespaces.delete(drive)
+    for size in SIZES.values():
+        namespaces.attach(drive, namespaces.create(drive, (4 << 20) // size, size))
+    return drive
+
+
+def bytes_of(drive: Driver, nsid: int, slba: int, length: int) -> bytes:
+    drive.block_size = SIZES[nsid]
+    return get(drive, slba, length // SIZES[nsid], nsid=nsid)
+
+
+def put_bytes(drive: Driver, nsid: int, slba: int, data: bytes) -> None:
+    drive.block_size = SIZES[nsid]
+    put(drive, slba, data, nsid=nsid)
+
+
+def test_in_another_namespace(make_drive: MakeDrive) -> None:
+    """From blocks of one size to blocks of the other, both ways, under another key: each namespace has its own, and
+    what is only read may be write protected."""
+    rng = random.Random(46)
+    drive = two_namespaces(make_drive)
+    compute.load_key(drive, 1, KEY1, KEY2)
+    compute.bind(drive, 2, Op.AES_XTS, 1)
+    data = {nsid: random_text(rng, 1 << 16) for nsid in SIZES}
+    for nsid, of in data.items():
+        put_bytes(drive, nsid, 0, of)
+    near.load(drive, 0, HALF.program())
+    for source, to, room in ((1, 2, 12 * 4096), (2, 1, 9 * 512), (2, 1, 1 << 16), (1, 1, 512), (2, 2, 4096)):
+        drive.set_features(Feature.WRITE_PROTECT, int(source != to), nsid=source)
+        size = SIZES[to]
+        other = rng.randbytes(room + 2 * size)
+        put_bytes(drive, to, 256, other)
+        drive.block_size = SIZES[source]
+        length = 1 << 16 if room > 1 << 14 else 512
+        blocks = -(-max(length, room) // drive.block_size)
+        command, got = near.run(drive, 0, 0, blocks, length=length, room=room, to=257, to_nsid=to, nsid=source)
+        want = HALF.result(data[source][:length])
+        assert command.check().dw0 == len(want)
+        assert got == want.ljust(room, b"\0")
+        now = bytes_of(drive, to, 256, room + 2 * size)
+        assert now == other[:size] + want.ljust(room, b"\0") + other[-size:]
+        assert [bytes_of(drive, nsid, 0, 1 << 16) for nsid in data] == [of[: 1 << 16] for of in data.values()]
+        drive.set_features(Feature.WRITE_PROTECT, 0, nsid=source)
+
+
+def test_another_namespace_says_no(make_drive: MakeDrive) -> None:
+    """Each reason that a Write has, at its second part: nothing is written, and the log has where it was to go."""
+    drive = two_namespaces(make_drive)
+    put_bytes(drive, 1, 0, random_text(random.Random(47), 4096))
+    near.load(drive, 0, Aggregate(ColumnType.U8, 1).program())
+    last = (4 << 20) // 4096
+
+    def ends(status: int, *, room: int = 4096, to: int = 8, to_nsid: int = 2, log: int = 2) -> None:
+        drive.block_size = SIZES[1]
+        command, _ = near.run(drive, 0, 0, 8, room=room, to=to, to_nsid=to_nsid, nsid=1)
+        expect(command, status)
+        assert command.dw0 == 0
+        entry = ErrorLogEntry.from_buffer_copy(drive.get_log(LogPage.ERROR, 64))
+        assert (entry.nsid, entry.lba) == (log, to)
+
+    ends(Status.INVALID_FIELD, room=512)
+    ends(Status.LBA_RANGE, to=last)
+    ends(Status.LBA_RANGE, to=(1 << 64) - 1)
+    ends(Status.INVALID_NS, to_nsid=255, log=255)
+    ends(Status.INVALID_FIELD, to_nsid=3, log=3)  # there is none
+    drive.set_features(Feature.WRITE_PROTECT, 1, nsid=2)
+    ends(Status.NS_WRITE_PROTECTED)
+    drive.set_features(Feature.WRITE_PROTECT, 0, nsid=2)
+    compute.load_key(drive, 1, KEY1, KEY2)
+    compute.bind(drive, 2, Op.AES_XTS, 1)
+    compute.erase_key(drive, 1)
+    ends(Status.ACCESS_DENIED)
+    compute.bind(drive, 2, Op.PASS, 0)
+    drive.sim.media_error((4 << 20) + 8 * 4096, 512, -1)
+    ends(Status.WRITE_FAULT)
+    drive.sim.media_error_clear()
+    namespaces.detach(drive, 2)
+    ends(Status.INVALID_FIELD)
+    namespaces.attach(drive, 2)
+    assert bytes_of(drive, 2, 8, 4096) == bytes(4096)
+
+
+def test_other_owners_namespaces(csd_owners: list[Driver]) -> None:
+    """VF 1 stores in the namespace that it shares with VF 2, unless a reservation of VF 2 forbids it; never in
+    another's, though it knows its number."""
+    rng = random.Random(48)
+    _, one, two = csd_owners
+    shared = NUM_FN + 1
+    data = text(rng, one, nsid=2)
+    before = rng.randbytes(4096)
+    put(two, 512, before, nsid=3)
+    near.load(one, 0, HALF.program())
+    want = HALF.result(data[:4096])
+    expect(near.run(one, 0, 0, 8, to=512, to_nsid=3, nsid=2)[0], Status.INVALID_FIELD)
+    assert near.run(one, 0, 0, 8, to=512, to_nsid=shared, nsid=2)[0].check().dw0 == len(want)
+    stored(two, 512, want, 4096, nsid=shared)
+    key = 0x5EED
+    reservations.set_host_id(two, 0x1234)
+    reservations.register(two, key, nsid=shared)
+    reservations.acquire(two, key, ResvType.WRITE_EXCLUSIVE, nsid=shared)
+    expect(near.run(one, 0, 8, 8, to=512, to_nsid=shared, nsid=2)[0], Status.RESV_CONFLICT)
+    stored(two, 512, want, 4096, nsid=shared)
+    reservations.release(two, key, ResvType.WRITE_EXCLUSIVE, nsid=shared)
+    reservations.unregister(two, key, nsid=shared)
+    near.run(one, 0, 8, 8, to=512, to_nsid=shared, nsid=2)[0].check()
+    stored(two, 512, HALF.result(data[4096:8192]), 4096, nsid=shared)
+    assert get(two, 512, 8, nsid=3) == before
+
+
+@pytest.mark.parametrize("change", ["detach", "delete", "format", "protect"])
+def test_the_other_namespace_goes_meanwhile(make_drive: MakeDrive, change: str) -> None:
+    """While commands store in it: each has stored its result, or says why not; what it said well is there, and where
+    nothing is said it is a whole block of it, or none."""
+    rng = random.Random(49)
+    ends: set[int] = set()
+    for cycles in (50, 400, 900, 1500, 2500):
+        drive = two_namespaces(make_drive)
+        data = text(rng, drive)
+        near.load(drive, 0, HALF.program())
+        commands = [near.submit(drive, 0, 8 * i, 8, to=i, to_nsid=2, nsid=1, qid=1 + i % 2) for i in range(15)]
+        drive.ring()
+        drive.advance(cycles)
+        if change == "detach":
+            namespaces.detach(drive, 2)
+        elif change == "delete":
+            namespaces.delete(drive, 2)
+        elif change == "format":
+            drive.format(1, nsid=2)
+            drive.block_size = 512
+        else:
+            drive.set_features(Feature.WRITE_PROTECT, 1, nsid=2)
+        ended = [c.done for c in commands]
+        drive.wait(commands)
+        ends |= {c.status for c in commands}
+        refusals = (Status.INVALID_FIELD, Status.NS_NOT_READY, Status.FORMAT_IN_PROGRESS, Status.NS_WRITE_PROTECTED)
+        assert all(c.status in (Status.SUCCESS, *refusals) for c in commands)
+        if change == "delete":
+            assert namespaces.create(drive, 1024, 4096) == 2
+        if change in ("detach", "delete"):
+            namespaces.attach(drive, 2)
+        got = bytes_of(drive, 2, 0, 15 * 4096)
+        for i, command in enumerate(commands):
+            block = got[4096 * i :][:4096]
+            right = HALF.result(data[4096 * i :][:4096]).ljust(4096, b"\0")
+            gone = change in ("delete", "format")  # what was stored before
+            if command.status:
+                assert block == bytes(4096), i
+            else:
+                assert block == right or (gone and ended[i] and block == bytes(4096)), i
+    assert Status.SUCCESS in ends and len(ends) > 1, "the times show both"
