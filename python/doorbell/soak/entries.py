@@ -146,7 +146,7 @@ class Entries:
 
     def _look(self, step: Step, slba: int, nbytes: int, space: Space | None) -> tuple[Look, dict[str, Any]]:
         """... and its fields in the entry."""
-        number = step["program"] & 0xFFFF
+        number = step["program"] & (0xFFFF if step["to"] < 0 else ~STORE_NSID & 0xFFFF)
         length, room = (nbytes if step[name] < 0 else step[name] & 0xFFFF_FFFF for name in ("length", "room"))
         to = None if step["to"] < 0 else step["to"] & (1 << 64) - 1
         model = self.machine.model

@@ -16,7 +16,7 @@ from doorbell.compute.near import Crypt, Grep, HashStep, load, message_phase
 from doorbell.compute.programs import Programs
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import Status
+from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.vendor import NearMode
 from doorbell.soak.judge import Failure
 from doorbell.soak.model import CHANGING
@@ -46,9 +46,9 @@ def soak(seed: int, commands: int, **options: Any) -> Outcome:
     outcome = play("db_csd", seed, random_steps("db_csd", seed), commands=commands, options=options)
     assert outcome.failure is None, f"seed {seed}, after {outcome.count} steps: {outcome.failure}"
     assert outcome.commands >= commands and outcome.ended["SUCCESS"] > commands // 2
-    assert all(outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST, COPY, EXECUTED)), (
-        outcome.ended
-    )
+    assert all(
+        outcome.ended[known] for known in (KNOWN, OF_CRYPT, NO_KEY, MESSAGE, DIGEST, COPY, EXECUTED, STORED, ELSEWHERE)
+    ), outcome.ended
     return outcome
 
 
@@ -207,6 +207,7 @@ LINES = next(n for n in range(100) if isinstance(p := program_of(n), Grep) and l
 KNOWN, OF_CRYPT, NO_KEY = "near: result known", "near: result of a Crypt known", "near: no key, nothing left"
 MESSAGE, DIGEST = "near: message known", "near: digest known"
 COPY, EXECUTED = "memory: copy known", "memory: result known"
+STORED, ELSEWHERE = "near: stored", "near: stored elsewhere"
 BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 
 
@@ -253,15 +254,20 @@ def test_a_wrong_result_is_noticed(player: Player) -> None:
     assert caught.value.kind == "data"
 
 
-@pytest.mark.parametrize("fits", [True, False])
-def test_a_wrong_store_is_noticed(player: Player, fits: bool) -> None:
+@pytest.mark.parametrize(("fits", "to_ns"), [(True, 0), (False, 0), (True, 2)])
+def test_a_wrong_store_is_noticed(player: Player, fits: bool, to_ns: int) -> None:
     """Blocks that have not what the buffer has; blocks that have changed although the result was too large."""
     ready(player)
-    player.play(near(to=40, room=4096 if fits else 512))
+    player.play(near(to=40, to_ns=to_ns, room=4096 if fits else 512))
     player.play({"do": "wait"})
-    assert player.judge.ended["near: stored" if fits else "RESULT_TOO_LARGE"] == 1
+    assert player.judge.ended[(ELSEWHERE if to_ns else STORED) if fits else "RESULT_TOO_LARGE"] == 1
     player.play({"do": "check"})
-    player.drive.sim.media_view(40 * 512, 1)[0] ^= 1  # type: ignore[union-attr]
+    drive, nsid = player.drive, to_ns or 1
+    buffer = drive.buffer(512)
+    drive.run(drive.submit(1, NvmOpc.READ, 40, 0, buffer, nsid=nsid))
+    buffer.write(bytes([buffer.read()[0] ^ 1]) + buffer.read()[1:])
+    drive.run(drive.submit(1, NvmOpc.WRITE, 40, 0, buffer, nsid=nsid))
+    buffer.free()
     with pytest.raises(Failure, match="block 40") as caught:
         player.play({"do": "check"})
     assert caught.value.kind == "data"
