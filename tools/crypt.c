@@ -107,7 +107,7 @@ static int on_drive(struct run* r, const struct near_part* p, const uint64_t* st
     uint32_t room = (p->bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;
     if (!status)
         status =
-            store ? near_store(d, p, 0, r->data, room, *store, &bytes) : near_command(d, p, 0, r->data, room, &bytes);
+            store ? near_store(d, p, 0, room, r->to, *store, &bytes) : near_command(d, p, 0, r->data, room, &bytes);
     return status ? status : bytes == p->bytes ? 0 : -EPROTO;
 }
 

@@ -182,15 +182,21 @@ int near_load(struct near_device* d, const uint8_t* program, uint32_t bytes, cha
 
 // ---- a command
 
-// store: the first block that is written, or NULL.
+// Where a result is stored: which block of which namespace, 0: of its own.
+struct store {
+    uint64_t block;
+    uint32_t nsid;
+};
+
+// store: NULL: it is not.
 static int command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
-                   const uint64_t* store, uint32_t* bytes) {
+                   const struct store* store, uint32_t* bytes) {
     uint64_t slba = p->place / d->block_bytes;
     struct nvme_passthru_cmd c = {
         .opcode = store ? NEAR_STORE_OPC : NEAR_OPC,
         .nsid = d->nsid,
-        .cdw2 = store ? (uint32_t)*store : 0,
-        .cdw3 = store ? (uint32_t)(*store >> 32) : 0,
+        .cdw2 = store ? (uint32_t)store->block : 0,
+        .cdw3 = store ? (uint32_t)(store->block >> 32) : 0,
         .addr = (uint64_t)(uintptr_t)result,
         .data_len = room,
         .cdw10 = (uint32_t)slba,
@@ -198,7 +204,7 @@ static int command(struct near_device* d, const struct near_part* p, uint32_t ph
         .cdw12 = (p->bytes + d->block_bytes - 1) / d->block_bytes - 1,
         .cdw13 = p->bytes,
         .cdw14 = room,
-        .cdw15 = (uint32_t)d->program | phase << 16,
+        .cdw15 = (uint32_t)d->program | (store ? store->nsid << 8 : 0) | phase << 16,
         .timeout_ms = NEAR_TIMEOUT_MS,
     };
     int status = d->ops->io(d, &c);
@@ -212,8 +218,9 @@ int near_command(struct near_device* d, const struct near_part* p, uint32_t phas
     return command(d, p, phase, result, room, NULL, bytes);
 }
 
-int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
-               uint64_t to, uint32_t* bytes) {
-    uint64_t store = to / d->block_bytes;
-    return command(d, p, phase, result, room, &store, bytes);
+int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint32_t room,
+               const struct near_target* target, uint64_t to, uint32_t* bytes) {
+    const struct near_device* of = target->file.device;
+    const struct store store = {to / of->block_bytes, of == d ? 0 : of->nsid};
+    return command(d, p, phase, target->memory, room, &store, bytes);
 }

@@ -33,6 +33,7 @@ struct nvme_passthru_cmd {
 enum {
     NEAR_OPC = 0x82,             // near-storage command
     NEAR_STORE_OPC = 0x83,       // ... whose result is written to blocks, too
+    NEAR_STORE_NSID = 0xff,      // the last namespace that it can name
     NEAR_ADMIN_OPC_LOAD = 0xd5,  // Load Program
     NEAR_SC_TOO_LARGE = 0x1c0,   // Result Too Large: type 1h, code C0h
     NEAR_SC_MASK = 0x7ff,        // type and code in what the kernel returns
@@ -146,6 +147,7 @@ struct near_part {
 };
 
 struct near_options;
+struct near_target;
 
 // What a tool wants of each part of a file, in the drive's words: a program, and results as the page has them.
 struct near_job {
@@ -178,10 +180,10 @@ struct near_options {
 // the result. 0, an NVMe status, or -errno.
 int near_command(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
                  uint32_t* bytes);
-// ... and its result is written to blocks from place `to` on, in bytes, too: `room` is whole blocks. The drive writes to
-// `result` and reads it, so it is memory of a struct near_target.
-int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint8_t* result, uint32_t room,
-               uint64_t to, uint32_t* bytes);
+// ... and its result is written, too, from place `to` of target->file's namespace on, in bytes: `room` is whole blocks of
+// that, which is d's or another one of the same drive. The drive writes to `result` and reads it, so it is target->memory.
+int near_store(struct near_device* d, const struct near_part* p, uint32_t phase, uint32_t room,
+               const struct near_target* target, uint64_t to, uint32_t* bytes);
 // All parts of a file: 0, 1 (enough), or -errno; -ECANCELED with a reason. *note: why a part came to the CPU.
 int near_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why);
 // A path from its beginning to its end. 0, or 2 where an error was said.
@@ -195,6 +197,7 @@ struct near_target {
     struct near_file file;
     bool drive;       // it stores there
     uint8_t* memory;  // for results: NEAR_TARGET_BYTES
+    uint32_t unit;    // a block of the source and one of the target are no larger
     size_t extent;    // of the last piece
 };
 

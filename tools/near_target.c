@@ -65,20 +65,19 @@ static int make_memory(struct near_target* t, char* why) {
 
 // An IOMMU lets the drive only read what Linux takes for data of a write, and then the drive would store what was there
 // before. So look at a result that is too large: nothing of it is stored, but its first bytes are in memory.
-static int check_memory(struct near_target* t, const struct near_extent* source, char* why) {
-    struct near_device* d = t->file.device;
-    const uint32_t block = d->block_bytes;
-    const bool last = source->place / block + 2 > d->blocks;
-    struct near_part p = {.place = source->place - (last ? block : 0), .bytes = 2 * block, .on_drive = true};
+static int check_memory(struct near_target* t, struct near_device* d, const struct near_extent* source, char* why) {
+    const uint32_t room = t->unit;
+    const bool last = source->place + 2 * room > d->blocks * d->block_bytes;
+    struct near_part p = {.place = source->place - (last ? room : 0), .bytes = 2 * room, .on_drive = true};
     uint32_t bytes, untouched = 0;
-    int status = near_store(d, &p, 0, t->memory, block, t->file.extents[0].place, &bytes);
+    int status = near_store(d, &p, 0, room, t, t->file.extents[0].place, &bytes);
     if ((status & NEAR_SC_MASK) != NEAR_SC_TOO_LARGE || status < 0) {
         if (status) near_status_text(status, why);
         else snprintf(why, NEAR_WHY, "what the drive says makes no sense");
         return -1;
     }
-    while (untouched < block && t->memory[untouched] == UNTOUCHED) untouched++;
-    if (untouched < block) return 0;
+    while (untouched < room && t->memory[untouched] == UNTOUCHED) untouched++;
+    if (untouched < room) return 0;
     snprintf(why, NEAR_WHY, "the drive cannot write to memory that it reads: an IOMMU, perhaps");
     return -1;
 }
@@ -119,19 +118,21 @@ enum near_aim near_target_aim(struct near_target* t, const struct near_file* sou
         snprintf(own, sizeof own, "it is smaller than the source now");
         goto none;
     }
-    if (f->device != source->device) {
-        snprintf(own, sizeof own, "it does not lie on %s, as the source does", source->device->name);
+    if (strcmp(f->device->controller, source->device->controller) || f->device->nsid > NEAR_STORE_NSID) {
+        snprintf(own, sizeof own, "it does not lie on %s, as the source does", source->device->controller);
         goto cpu;
     }
-    if (overlap(f, source)) {
+    if (f->device == source->device && overlap(f, source)) {
         snprintf(own, sizeof own, "it has blocks of the source");
         goto none;
     }
-    if (!f->device->stores) {
+    if (!source->device->stores) {
         snprintf(why, NEAR_WHY, "the drive has no near-storage commands that store");
         goto cpu;
     }
-    if (check_target(t, own) || make_memory(t, why) || check_memory(t, first, why)) goto cpu;
+    t->unit = f->device->block_bytes;
+    if (t->unit < source->device->block_bytes) t->unit = source->device->block_bytes;
+    if (check_target(t, own) || make_memory(t, why) || check_memory(t, source->device, first, why)) goto cpu;
     t->drive = true;
     return NEAR_AIM_DRIVE;
 cpu:
@@ -158,7 +159,7 @@ bool near_target_piece(struct near_target* t, struct near_part* p, uint64_t* to)
     const uint64_t within = p->offset - x->offset, left = x->bytes - within;
     uint32_t bytes = left < p->bytes ? (uint32_t)left : p->bytes;
     *to = x->place + within;
-    bytes -= bytes % f->device->block_bytes;
+    bytes -= bytes % t->unit;
     if (!bytes || *to % f->device->block_bytes) return false;
     p->bytes = bytes;
     return true;

@@ -14,7 +14,10 @@
 // DBNEAR_NONE      1: no near-storage commands
 // DBNEAR_NOSTORE   1: none that store
 // DBNEAR_BLIND     1: what the drive writes to memory does not get there, as with an IOMMU that lets it only read
-// DBNEAR_APART     name of a file that lies on another namespace
+// DBNEAR_APART     name of a file that lies on another drive
+// DBNEAR_BESIDE    name of a file that lies on namespace 2 of the drive, whose image is DBNEAR_IMAGE2
+// DBNEAR_LBA2      bytes of a block of that (512)
+// DBNEAR_OWN       1: a command that stores does so in its own namespace alone
 // DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
 // DBNEAR_TOUCH     file whose times the first command changes
 // DBNEAR_OPEN      file that somebody tries to open when the third command comes
@@ -39,7 +42,7 @@
 #include "digest.h"
 #include "near.h"
 
-enum { INVALID_FIELD = 0x4002, INVALID_OPCODE = 0x4001 };
+enum { INVALID_FIELD = 0x4002, INVALID_OPCODE = 0x4001, INVALID_NS = 0x400b, LBA_RANGE = 0x4080, WRITE_FAULT = 0x280 };
 
 static uint8_t programs[NEAR_PROGRAMS][NEAR_PROGRAM_BYTES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -287,29 +290,33 @@ static void csv(const uint8_t* p, const uint8_t* data, uint32_t bytes, uint32_t 
 // ---- commands
 
 // What is common to 82h and 83h in the fields.
-static bool legal_fields(const struct nvme_passthru_cmd* c, uint32_t bytes, uint32_t lba) {
+static bool legal_fields(const struct nvme_passthru_cmd* c, uint32_t bytes) {
     const uint32_t length = c->cdw13, room = c->cdw14;
     const bool stores = c->opcode == NEAR_STORE_OPC;
+    const uint32_t reserved = stores && !setting("DBNEAR_OWN", 0) ? 0xfc : 0xfffc;
     if ((c->opcode != NEAR_OPC && !stores) || (stores && setting("DBNEAR_NOSTORE", 0))) return false;
     if (c->nsid != 1 || c->addr % 4096 || c->data_len != room) return false;
-    if (!length || length > bytes || room % (stores ? lba : 64) || room < 64 || room > bytes) return false;
-    return !(c->cdw15 & 0xfffc) && programs[c->cdw15 & 3][0] && bytes <= 4096u << setting("DBNEAR_MDTS", 8) &&
+    if (!length || length > bytes || room % (stores ? 512 : 64) || room < 64 || room > bytes) return false;
+    return !(c->cdw15 & reserved) && programs[c->cdw15 & 3][0] && bytes <= 4096u << setting("DBNEAR_MDTS", 8) &&
            room <= setting("DBNEAR_TRANSFER", 1 << 20);
 }
 
 static uint64_t store_of(const struct nvme_passthru_cmd* c) { return c->cdw2 | (uint64_t)c->cdw3 << 32; }
 
-// STORE and RESULT go beyond the namespace.
-static bool stores_beyond(const struct near_device* d, const struct nvme_passthru_cmd* c, uint32_t lba) {
-    struct stat st;
-    if (c->opcode != NEAR_STORE_OPC || fstat(d->fd, &st)) return false;
-    return store_of(c) + c->cdw14 / lba > (uint64_t)st.st_size / lba;
-}
-
 // The second part of 83h: a Write of the buffer, whatever is there.
-static int store(const struct near_device* d, const struct nvme_passthru_cmd* c, uint32_t lba) {
-    const void* from = (const void*)(uintptr_t)c->addr;
-    return pwrite(d->fd, from, c->cdw14, (off_t)(store_of(c) * lba)) == (ssize_t)c->cdw14 ? 0 : 0x280;  // Write Fault
+static int store(const struct nvme_passthru_cmd* c) {
+    const uint32_t nsid = c->cdw15 >> 8 & 0xff, lba = (uint32_t)setting(nsid == 2 ? "DBNEAR_LBA2" : "DBNEAR_LBA", 512);
+    const char* image = getenv(nsid == 2 ? "DBNEAR_IMAGE2" : "DBNEAR_IMAGE");
+    struct stat st;
+    if (nsid > 2 || !image) return INVALID_NS;
+    if (c->cdw14 % lba) return INVALID_FIELD;
+    int fd = open(image, O_WRONLY | O_CLOEXEC), status = 0;
+    if (fd < 0 || fstat(fd, &st)) abort();
+    if (store_of(c) + c->cdw14 / lba > (uint64_t)st.st_size / lba) status = LBA_RANGE;
+    else if (pwrite(fd, (const void*)(uintptr_t)c->addr, c->cdw14, (off_t)(store_of(c) * lba)) != (ssize_t)c->cdw14)
+        status = WRITE_FAULT;
+    close(fd);
+    return status;
 }
 
 static void meanwhile(int number) {
@@ -401,13 +408,12 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
     int status = failure(number);
     if (status) return status;
     const uint8_t* p = programs[c->cdw15 & 3];
-    if (!legal_fields(c, bytes, lba)) return INVALID_FIELD;
+    if (!legal_fields(c, bytes)) return INVALID_FIELD;
     if ((p[0] == 2 || p[0] == 3) && c->cdw15 >> 16 >= (p[8] | (uint32_t)p[9] << 8)) return INVALID_FIELD;
     uint8_t* data = malloc(bytes);
     struct result r = {malloc(bytes + 1024), 0};
     if (!data || !r.bytes) abort();
-    bool there = !stores_beyond(d, c, lba) && pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes;
-    status = there ? 0 : 0x4080;  // LBA Out of Range
+    status = pread(d->fd, data, bytes, (off_t)(slba * lba)) == (ssize_t)bytes ? 0 : LBA_RANGE;
     if (!status) {
         if (p[0] == 1) grep(p, data, length, &r);
         else if (p[0] == 5) status = crypted(p, slba, lba, data, length, &r);
@@ -429,7 +435,7 @@ static int io(struct near_device* d, struct nvme_passthru_cmd* c) {
         }
         c->result = r.count;
         if (!status && r.count > room) status = 0x1c0;
-        if (!status && c->opcode == NEAR_STORE_OPC) status = store(d, c, lba);
+        if (!status && c->opcode == NEAR_STORE_OPC) status = store(c);
     }
     snprintf(text, sizeof text, "%s %llu %u %u %u %u %x", c->opcode == NEAR_OPC ? "near" : "store",
              (unsigned long long)slba, (c->cdw12 & 0xffff) + 1, length, room, r.count, (unsigned)status);
@@ -449,8 +455,8 @@ static int identify(struct near_device* d, uint32_t nsid, uint8_t cns, void* pag
         to[77] = (uint8_t)setting("DBNEAR_MDTS", 8);
         return 0;
     }
-    if (cns != 0 || nsid != 1 || fstat(d->fd, &st)) return INVALID_FIELD;
-    uint64_t lba = setting("DBNEAR_LBA", 512), blocks = (uint64_t)st.st_size / lba;
+    if (cns != 0 || nsid != d->nsid || fstat(d->fd, &st)) return INVALID_FIELD;
+    uint64_t lba = setting(nsid == 2 ? "DBNEAR_LBA2" : "DBNEAR_LBA", 512), blocks = (uint64_t)st.st_size / lba;
     for (int i = 0; i < 8; i++) to[i] = (uint8_t)(blocks >> 8 * i);
     to[26] = 1;  // the second format
     to[128 + 4 + 2] = lba == 512 ? 9 : 12;
@@ -484,21 +490,26 @@ static int path_of(int fd, char path[4096 + 8], const char* more) {
 
 static int find(int fd, const struct stat* st, struct near_place* place, char* why) {
     char path[4096 + 8];
-    const char* apart = getenv("DBNEAR_APART");
+    const char *apart = getenv("DBNEAR_APART"), *beside = getenv("DBNEAR_BESIDE"), *name = NULL;
     (void)st;
     if (!getenv("DBNEAR_IMAGE")) {
         snprintf(why, NEAR_WHY, "there is no drive");
         return -1;
     }
     *place = (struct near_place){"fake0n1", "fake0", setting("DBNEAR_START", 0)};
-    if (apart && !path_of(fd, path, "") && !strcmp(strrchr(path, '/') + 1, apart)) strcpy(place->disk, "fake0n2");
+    if (!path_of(fd, path, "")) name = strrchr(path, '/') + 1;
+    if (beside && name && !strcmp(name, beside)) strcpy(place->disk, "fake0n2");
+    if (apart && name && !strcmp(name, apart)) {
+        strcpy(place->disk, "fake1n1");
+        strcpy(place->controller, "fake1");
+    }
     return 0;
 }
 
 static int open_device(struct near_device* d, char* why) {
     (void)why;
-    d->fd = open(getenv("DBNEAR_IMAGE"), O_RDWR | O_CLOEXEC);
-    d->nsid = 1;
+    d->nsid = strcmp(d->name, "fake0n2") ? 1 : 2;
+    d->fd = open(getenv(d->nsid == 2 ? "DBNEAR_IMAGE2" : "DBNEAR_IMAGE"), O_RDWR | O_CLOEXEC);
     d->most_transfer = (uint32_t)setting("DBNEAR_TRANSFER", 1 << 20);
     d->ops = &OPS;
     return 0;

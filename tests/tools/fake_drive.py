@@ -31,15 +31,21 @@ class FakeDrive:
     """Where the partition begins."""
     settings: dict[str, object] = field(default_factory=dict)
     _image: bytearray = field(default_factory=bytearray)
+    _beside: bytearray = field(default_factory=bytearray)
+    """Of namespace 2."""
 
     def __post_init__(self) -> None:
         self._image += os.urandom(self.start)
+        self._beside += os.urandom(self.start)
         self.settings |= {"IMAGE": self.folder / "image", "LOG": self.folder / "log", "LOCKS": self.folder}
         self.settings |= {"LBA": self.lba, "START": self.start}
 
-    def write(self, name: str, data: bytes, rng: random.Random | None = None, holes: bool = False) -> Path:
+    def write(
+        self, name: str, data: bytes, rng: random.Random | None = None, holes: bool = False, beside: bool = False
+    ) -> Path:
         """A file of these data. With rng it lies in pieces, in any order; `holes`: pieces of zeros are holes or
-        unwritten."""
+        unwritten; `beside`: on namespace 2."""
+        image = self._beside if beside else self._image
         path = self.folder / name
         path.write_bytes(data)
         blocks = [data[at : at + BLOCK] for at in range(0, len(data), BLOCK)]
@@ -55,9 +61,9 @@ class FakeDrive:
         places: dict[int, int] = {}
         for i in order:
             size = -(-len(pieces[i][1]) // BLOCK) * BLOCK
-            self._image += b"x\n" * (BLOCK // 2 if rng and rng.random() < 0.5 else 0)  # of others
-            places[i] = len(self._image) - self.start
-            self._image += pieces[i][1].ljust(size, b"a")  # what is behind the end of a file may be anything
+            image += b"x\n" * (BLOCK // 2 if rng and rng.random() < 0.5 else 0)  # of others
+            places[i] = len(image) - self.start
+            image += pieces[i][1].ljust(size, b"a")  # what is behind the end of a file may be anything
         lines = []
         for i, (at, piece) in enumerate(pieces):
             flags = LAST if i == len(pieces) - 1 else 0
@@ -65,12 +71,14 @@ class FakeDrive:
             if holes and not piece.strip(b"\0"):
                 flags |= UNWRITTEN
                 noise = os.urandom(size)
-                self._image[place + self.start : place + self.start + size] = noise
+                image[place + self.start : place + self.start + size] = noise
                 if rng and rng.random() < 0.5:
                     continue
             lines.append(f"{at} {place} {size} {flags:x}\n")
         Path(f"{path}.map").write_text("".join(lines))
-        (self.folder / "image").write_bytes(self._image)
+        (self.folder / ("image2" if beside else "image")).write_bytes(image)
+        if beside:
+            self.settings |= {"IMAGE2": self.folder / "image2", "BESIDE": name}
         return path
 
     def env(self, **settings: object) -> dict[str, str]:

@@ -19,11 +19,12 @@ DRIVE = ["--drive", "--slot", "3"]
 BOTH = ["--slot", "3", "--key", "key"]
 
 
-def target(drive: FakeDrive, before: bytes, name: str = "t") -> bytes:
+def target(drive: FakeDrive, before: bytes, name: str = "t", beside: bool = False) -> bytes:
     """What is in a target now. Bytes that the drive wrote are not those that the host wrote."""
     host = (drive.folder / name).read_bytes()
     assert len(host) == len(before)
-    old, new = bytes(drive._image), bytearray((drive.folder / "image").read_bytes())
+    image = "image2" if beside else "image"
+    old, new = bytes(drive._beside if beside else drive._image), bytearray((drive.folder / image).read_bytes())
     assert len(old) == len(new)
     out = bytearray(host)
     for line in (drive.folder / f"{name}.map").read_text().splitlines():
@@ -75,6 +76,41 @@ def test_the_drive_writes_files_in_pieces(tmp_path: Path, seed: int, mode: str) 
     assert [line[6] for line in stored].index("1c0") == 0, "first it looks whether results come to memory"
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("units", [(512, 512), (512, 4096), (4096, 512), (4096, 4096)])
+def test_the_drive_writes_another_namespace(tmp_path: Path, units: tuple[int, int], mode: str) -> None:
+    """Of blocks of any size; the source's namespace stays as it is, and what is less than a block of either is
+    the host's."""
+    rng = random.Random(str(units))
+    drive = FakeDrive(tmp_path, lba=units[0], start=rng.choice([0, 1 << 20]))
+    key = key_file(drive, mode)
+    size = 50 * BLOCK if mode == "xts" else 150_000
+    data, before = rng.randbytes(size), rng.randbytes(size + 5000)
+    drive.write("f", data, rng)
+    drive.write("t", before, rng, beside=True)
+    image = bytes(drive._image)
+    wanted = cipher(mode, key, data, encrypt=False, unit=units[0]) + before[size:]
+    args = ["-d", "--mode", mode, "--unit", str(units[0]), "--to", "t"]
+    done = drive.run("dbcrypt", *args, *DRIVE, "f", KEY="key", LBA2=units[1])
+    assert (done.status, done.out, done.err) == (0, b"", b"")
+    assert target(drive, before, beside=True) == wanted
+    assert (tmp_path / "image").read_bytes() == image
+    stored = [line for line in drive.log() if line[0] == "store"]
+    assert sum(int(line[4]) for line in stored if line[6] == "0") == size - size % max(units)
+    assert [line[6] for line in stored].index("1c0") == 0
+
+
+def test_a_drive_that_stores_in_its_own_namespace_alone(tmp_path: Path) -> None:
+    drive, data, _, _ = scene(tmp_path)
+    before = os.urandom(len(data))
+    drive.write("u", before, beside=True)
+    done = drive.run("dbcrypt", "-e", *BOTH, "--to", "u", "f", KEY="key", OWN=1)
+    why = b"dbcrypt: f: on the CPU: the drive ended a command with status type 0h, code 02h\n"
+    assert (done.status, done.out, done.err) == (0, b"", why)
+    assert (tmp_path / "u").read_bytes() == cipher("xts", (tmp_path / "key").read_bytes(), data, encrypt=True)
+    assert (tmp_path / "image2").read_bytes() == drive._beside
+
+
 def test_twice_the_same_way_is_what_was_there(tmp_path: Path) -> None:
     """To a target and back; the times of both say that they were written."""
     drive, data, wanted, before = scene(tmp_path, 40 * BLOCK)
@@ -98,7 +134,7 @@ def test_without_a_drive_the_host_writes(tmp_path: Path, args: list[str]) -> Non
 
 CANNOT = {
     "no such command": ({"NOSTORE": 1}, b"the drive has no near-storage commands that store"),
-    "another namespace": ({"APART": "t"}, b"t: it does not lie on fake0n1, as the source does"),
+    "another drive": ({"APART": "t"}, b"t: it does not lie on fake0, as the source does"),
     "an IOMMU": ({"BLIND": 1}, b"the drive cannot write to memory that it reads: an IOMMU, perhaps"),
     "no key": ({"KEY": None}, b"the drive ended a command with status type 2h, code 81h"),
     "shared": ({}, b"t: it shares blocks with another file"),

@@ -83,6 +83,12 @@ def test_tools(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
+def test_tools_to_another_namespace(tmp_path: Path) -> None:
+    """`dbcrypt --to` from a file on one namespace to a file on another, and to its block device, by the drive."""
+    fine(tmp_path, PLAIN, "128M", "near_elsewhere.sh")
+
+
+@pytest.mark.nightly
 def test_programs(tmp_path: Path) -> None:
     """Namespaces of memory and programs by Linux's passthrough: a program finds in the memory what grep finds."""
     fine(tmp_path, PARAMS, "64M", "programs.sh")
