@@ -12,11 +12,11 @@ from typing import Any
 import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
+from decode_model import sqe
 from functions import number, place_of
 from rtl_bench import rare, run
 from streams import Sink, Source, start
 from structs import layout
-from test_db_ssd_decode import sqe
 
 SQE = layout("db_ssd_pkg", "fetched_sqe_t")
 CMD, CTX = layout("db_ssd_pkg", "cmd_t"), layout("db_ssd_pkg", "slot_ctx_t")
