@@ -17,7 +17,7 @@ import pytest
 import rtl_bench as bench
 from cocotb.triggers import FallingEdge
 from functions import number, place_of
-from test_db_ssd_cq import LATENCY, Bench
+from ssd_cq_bench import LATENCY, Bench
 
 ADMIN_MAX = 8  # admin commands of a function
 
