@@ -12,7 +12,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 import test_db_nvme_prp as prp
-import test_db_ssd_write_exec as write_exec
+import write_exec_bench as write_exec
 from cocotb.triggers import RisingEdge
 from streams import ROW, Sink, Source
 from test_db_nvme_prp import SEGMENT, ListReader, Segment, segments
