@@ -11,7 +11,7 @@ import rtl_bench as bench
 from cocotb.triggers import RisingEdge
 from rtl_bench import rounds
 from streams import start
-from virt_media_bench import BLOCK_CMD, GRANULE, GRANULE_LOG2, NUM, OP, Extent, looked_up, ssd_states, usual
+from virt_media_ssds import BLOCK_CMD, GRANULE, GRANULE_LOG2, NUM, OP, Extent, looked_up, ssd_states, usual
 
 FLUSH, ZERO = 0, 1
 ALL = (1 << NUM) - 1

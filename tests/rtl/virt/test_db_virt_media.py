@@ -16,27 +16,8 @@ import pytest
 import rtl_bench as bench
 from axi_model import FLUSH, UNCORRECTABLE, ZERO
 from doorbell import build
-from virt_media_bench import (
-    ADDR_W,
-    DATA_W,
-    EACH,
-    FIND,
-    GRANULE,
-    LOG2,
-    LOOK,
-    NUM,
-    PAGE,
-    PAGES,
-    PUT,
-    RELEASE,
-    ROW,
-    SLOTS,
-    Bench,
-    Extent,
-    shuffled,
-    usual,
-    where_first,
-)
+from virt_media_bench import FIND, LOOK, PUT, RELEASE, Bench, where_first
+from virt_media_ssds import ADDR_W, DATA_W, EACH, GRANULE, LOG2, NUM, PAGE, PAGES, ROW, SLOTS, Extent, shuffled, usual
 
 
 @cocotb.test()

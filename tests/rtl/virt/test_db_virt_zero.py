@@ -15,7 +15,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from rtl_bench import rounds
 from streams import start
 from structs import layout
-from virt_media_bench import AHEAD, GRANULE, GRANULE_LOG2, KIND, NUM, Extent, looked_up, ssd_states, usual
+from virt_media_ssds import AHEAD, GRANULE, GRANULE_LOG2, KIND, NUM, Extent, looked_up, ssd_states, usual
 
 ALONE = layout("db_virt_pkg", "alone_t")
 ALL = (1 << NUM) - 1

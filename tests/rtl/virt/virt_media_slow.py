@@ -8,7 +8,8 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
-from virt_media_bench import FROM, GRANULE, PAGE, PAGES, ROW, SLOTS, SPAN, Bench, shuffled, where_first
+from virt_media_bench import FROM, SPAN, Bench, where_first
+from virt_media_ssds import GRANULE, PAGE, PAGES, ROW, SLOTS, shuffled
 
 
 @cocotb.test()
