@@ -38,7 +38,7 @@ def names(prefix: str) -> dict[int, str]:
     return {number: name.removeprefix(f"{prefix}_") for name, number in values.items()}
 
 
-def run(test_file: str, width: int, **parameters: int) -> None:
+def run(test_file: str, width: int, *, parts: tuple[str, ...] = (), **parameters: int) -> None:
     """Build and run db_host_control for one test file."""
     sys.path.insert(0, str(bench.ROOT / "python"))
     from doorbell import build
@@ -51,6 +51,7 @@ def run(test_file: str, width: int, **parameters: int) -> None:
         params,
         extra_sources=(gen / "db_host_regs_pkg.sv", gen / "db_host_regs.sv"),
         env={"DATA_W": str(width), "NUM_QP": str(parameters.get("NUM_QP", 1))},
+        parts=parts,
     )
 
 
