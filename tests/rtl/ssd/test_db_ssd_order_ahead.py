@@ -10,7 +10,7 @@ from typing import Any
 import cocotb
 import pytest
 import rtl_bench as bench
-from test_db_ssd_order import READ, Command, Order
+from ssd_order_bench import READ, Command, Order
 
 WINDOW = 16  # in 512 bytes: less than a command
 KINDS = ["read", "write", "write", "zeroes", "flush"]
