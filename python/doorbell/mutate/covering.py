@@ -77,11 +77,13 @@ def _around(module: str) -> Iterator[tuple[int, str]]:
 
 @functools.cache
 def _simulated() -> dict[str, list[Path]]:
-    """For each module the files of tests that simulate it under another name, alone or in a top made for them."""
+    """For each module the files of tests that simulate it under another name, alone or in a top made for them; what a
+    file imports from its folder is read with it."""
     tops = {f.stem: set(re.findall(r"\bdb_\w+", f.read_text())) for f in (TESTS / "rtl").rglob("*.sv")}
     found: dict[str, list[Path]] = {}
     for file in sorted((TESTS / "rtl").rglob("test_*.py")):
-        names = set(re.findall(r'"(\w+)"', file.read_text()))
+        beside = (file.parent / f"{name}.py" for name in re.findall(r"^(?:from|import) (\w+)", file.read_text(), re.M))
+        names = set(re.findall(r'"(\w+)"', "".join(f.read_text() for f in (file, *beside) if f.is_file())))
         for name in names.union(*(tops[n] for n in names & tops.keys())):
             found.setdefault(name, []).append(file)
     return found
