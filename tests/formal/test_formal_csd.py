@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs of rtl/compute and rtl/crypto: nothing of a locked namespace leaves, nothing of a key leads anywhere but into
-the rounds of AES; and that a broken block is refuted.
+the rounds of AES, a near-storage command has slots of its own program alone; and that a broken block is refuted.
 """
 
 from __future__ import annotations
@@ -24,22 +24,73 @@ BROKEN = [
     slow("lock_write", "db_csd_aes_core", "ctl.err      = row.key_err;", "ctl.err      = 1'b0;"),
     # the error comes a cycle early
     ("lock_write", "db_csd_delay", "AW'(1 - CYCLES)", "AW'(2 - CYCLES)"),
+    # rows of a last slot still go where they went when it was first in another chain
+    ("near_rename", "db_csd_near_rename", "last_q[s] ? '0 : route[s] & ~", "route[s] & ~"),
+    # a last slot still gets rows of the one that was first before
+    ("near_rename", "db_csd_near_rename", "route[s] & ~(load_first_q | last_q)", "route[s] & ~load_first_q"),
+    # a first that is to feed another does so while commands are inside
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "(first_q & ~empty) == '0 ? oldest(fits_behind_q & empty & ~first_q, later_q) : '0",
+        "oldest(fits_behind_q & empty & ~first_q, later_q)",
+    ),
+    slow("near_rename", "db_csd_near_rename", " & (load_first_q == '0 ? '1 : empty)", ""),
+    # a slot gets another program while a command is inside
+    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty, later_q)", "oldest(fits_q, later_q)"),
+    # a function's command goes through what holds another's program of that number
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "valid_q[s] && holds_q[s] == owner;",
+        "valid_q[s] && holds_q[s].number == owner.number;",
+    ),
+    # ... through what was loaded before the program was written; while it is written
+    ("near_rename", "db_csd_near_rename", "(written && holds_q[s] == written_owner) || ", ""),
+    ("near_rename", "db_csd_near_rename", "= written && written_owner == owner;", "= 1'b0;"),
+    # ... through what has half of another's words
+    ("near_rename", "db_csd_near_rename", "if (state_q == LOAD && load_q[s]) valid_q[s] <= 1'b0;", ""),
+    # what is behind gets the words of the first
+    slow("near_rename", "db_csd_near_rename", "WORDS_LOG2'(1) + WORDS_LOG2'(words_q)", "WORDS_LOG2'(1)"),
+    # an older slot of the program stays beside the one that has it now
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "if (loaded && holds_q[s] == owner && !first_q[s] && !last_q[s]) valid_q[s] <= 1'b0;",
+        "",
+    ),
+    # what is in a slot is exchanged while a command is about to go in; it counts as told afterwards
+    ("near_rename", "db_csd_near_rename", "empty[s] && (state_q == IDLE || !(first_q[s] || last_q[s]))", "empty[s]"),
+    ("near_rename", "db_csd_near_rename", " || operators[s] == NEAR_NONE) valid_q", ") valid_q"),
+    # a function gets a slot that it may not use
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "operators[s] == behind_q && !off[s] && allowed[s]",
+        "operators[s] == behind_q && !off[s]",
+    ),
+    # a counter of commands wraps
+    ("near_rename", "db_csd_near_rename", "INSIDE_W = 4", "INSIDE_W = 3"),
+    # a packet goes out twice
+    ("near_rename", "db_csd_near_rename", "state_q == GO && !again)", "state_q == GO)"),
+    # no slot was used least recently
+    ("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
 ]
 
 
-@pytest.mark.parametrize("task", ["lock_write", "lock_read"])
+@pytest.mark.parametrize("task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4")])
 def test_proof(task: str, tmp_path: Path) -> None:
     proves("csd", task, tmp_path)
 
 
-@pytest.mark.nightly
-def test_can_happen(tmp_path: Path) -> None:
-    reaches("csd", "lock_cover", tmp_path)
+@pytest.mark.parametrize("task", [slow("lock_cover"), "near_rename_cover"])
+def test_can_happen(task: str, tmp_path: Path) -> None:
+    reaches("csd", task, tmp_path)
 
 
 @pytest.mark.parametrize(("task", "module", "old", "new"), BROKEN)
 def test_refutes_broken_block(task: str, module: str, old: str, new: str, tmp_path: Path) -> None:
-    refutes("csd", task, ("common", "crypto", "compute"), module, old, new, tmp_path)
+    refutes("csd", task, ("common", "crypto", "compute", "nvme", "pcie", "ssd"), module, old, new, tmp_path)
 
 
 # ---------------------------------------------------------------- where keys go
