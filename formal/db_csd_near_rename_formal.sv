@@ -3,11 +3,11 @@
 // nowhere else.
 //
 // One packet, any (mark), is followed from where it comes in until its command has left its slots; of its owner's
-// program three words: the first, and one each (at_q, any) of what gets the data and of what is behind that. All else is
-// free: other owners' packets, what their programs say, what a function may use, when programs are written and slots go
-// off. Assumed is what the blocks around give. Of the program that is followed: it does not name an operator twice, and
-// has words for each (the firmware). A command leaves slots in which it has begun, 8 are in a slot at most (db_csd_near).
-// What is in a slot is exchanged after it has been off for 4 cycles and was idle (db_csd_near_exchange).
+// program three words: the first, and one each (at_q, any) of what gets the data and of what is behind that. All else
+// is free: other owners' packets, what their programs say, what a function may use, when programs are written and slots
+// go off. Assumed is what the blocks around give. Of the program that is followed: it does not name an operator twice,
+// and has words for each (the firmware). A command leaves slots in which it has begun, 8 are in a slot at most
+// (db_csd_near). What is in a slot is exchanged after it has been off for 4 cycles and was idle (db_csd_near_exchange).
 module db_csd_near_rename_formal
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
@@ -93,17 +93,19 @@ module db_csd_near_rename_formal
   logic [SLOTS-1:0][3:0]  operators_q;
   logic [SLOTS-1:0]       may_q, may;           // it is off and idle
   logic [2:0][SLOTS-1:0]  off_q;
+  logic                   rst_q;
   assign may = off & (may_q | (idle & off_q[0] & off_q[1] & off_q[2]));
   for (genvar s = 0; s < SLOTS; s++) begin : g_slot
     assign told[s] = m_param_valid[s] && m_param.addr == at_q ? m_param.data : told_q[s];
     always_ff @(posedge clk) told_q[s] <= operators[s] == NEAR_NONE ? junk : told[s];
     always_comb begin
-      if (started_q && operators[s] != operators_q[s]) begin
+      if (!rst_q && operators[s] != operators_q[s]) begin
         assume (may_q[s] && (operators[s] == NEAR_NONE || operators_q[s] == NEAR_NONE));
       end
     end
   end
   always_ff @(posedge clk) begin
+    rst_q       <= rst;
     operators_q <= operators;
     may_q       <= may;
     off_q       <= {off_q[1:0], off};
@@ -190,10 +192,12 @@ module db_csd_near_rename_formal
   endfunction
 
   // ---- what must hold
+  logic [3:0] state;
+  assign state = 4'(dut.state_q);
   logic [SLOTS-1:0] avail_q, avail2_q, avail_behind_q, avail_behind2_q;  // that the function may use, with the operator
   logic [3:0]       state_q;
   always_ff @(posedge clk) begin
-    state_q <= rst ? IDLE : 4'(dut.state_q);
+    state_q <= rst ? IDLE : state;
     for (int s = 0; s < SLOTS; s++) begin
       avail_q[s]        <= allowed[s] && !off[s] && operators[s] == dut.op_q;
       avail_behind_q[s] <= allowed[s] && !off[s] && operators[s] == dut.behind_q;
@@ -213,10 +217,10 @@ module db_csd_near_rename_formal
     // what a slot is told: only while no command is inside
     assert ((m_param_valid & ~dut.empty) == '0);
     // slots that are chosen are allowed, and have the operators; none, if there is none of them
-    if (state_q == FIRST && dut.state_q != READ) begin
+    if (state_q == FIRST && state != READ) begin
       assert (dut.absent_q ? avail2_q == '0 : (dut.first_q & ~avail2_q) == '0);
     end
-    if (state_q == LAST && dut.state_q != READ) begin
+    if (state_q == LAST && state != READ) begin
       assert (dut.absent_q ? (avail_behind2_q & ~dut.first_q) == '0 : (dut.last_q & ~avail_behind2_q) == '0);
     end
     if (goes && !dut.absent_q && dut.first_q != '0) begin
@@ -263,19 +267,22 @@ module db_csd_near_rename_formal
         if (last_q[s]) assert (route[s] == '0);
       end
     end
+    // a command waits for slots only while others are in some
+    if (dut.empty == '1 && state == FIRST) assert (dut.fits_q == '0 || dut.hit != '0 || dut.pick != '0);
+    if (dut.empty == '1 && state == LAST) begin
+      assert ((dut.fits_behind_q & ~dut.first_q) == '0 || dut.hit_behind != '0 || dut.pick_behind != '0);
+    end
     // the one that was used least recently: there always is one
     assert (wanted == '0 ? m_oldest == '0 : one(m_oldest) && (m_oldest & ~wanted) == '0);
     // a slot that is off and idle stays so
     for (int s = 0; s < SLOTS; s++) begin
       if (may_q[s]) assert (dut.empty[s] && !m_param_valid[s]);
-      if (may_q[s] && dut.state_q > READ) assert (!dut.first_q[s] && !dut.last_q[s]);
+      if (may_q[s] && state > READ) assert (!dut.first_q[s] && !dut.last_q[s]);
     end
   end
 
   // ---- how it comes about
-  logic [3:0] state;
   logic [SLOTS-1:0] loads;
-  assign state       = 4'(dut.state_q);
   assign loads       = dut.load_first_q | dut.load_last_q;
   logic                  second;                // the words of what is behind are loaded
   logic [7:0]            count;                 // ... of what is loaded

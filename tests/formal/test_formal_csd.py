@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs of rtl/compute and rtl/crypto: nothing of a locked namespace leaves, nothing of a key leads anywhere but into
-the rounds of AES, a near-storage command has slots of its own program alone; and that a broken block is refuted.
+the rounds of AES, a near-storage command has slots of its own program alone and its rows go through these; and that a
+broken block is refuted.
 """
 
 from __future__ import annotations
@@ -75,15 +76,32 @@ BROKEN = [
     ("near_rename", "db_csd_near_rename", "state_q == GO && !again)", "state_q == GO)"),
     # no slot was used least recently
     ("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
+    # rows of a slot do not get to the next; others get there
+    ("near_crossbar", "db_csd_near_crossbar", "          slot_valid[s] = gives_valid[from_slot];\n", ""),
+    ("near_crossbar", "db_csd_near_crossbar", "          slot_data[s]  = gives_data[from_slot];\n", ""),
+    # a row that is not taken is gone: by the next slot; by the result
+    (
+        "near_crossbar",
+        "db_csd_near_crossbar",
+        "route[s] != '0 ? (route[s] & slot_ready)",
+        "route[s] != '0 ? slot_ready",
+    ),
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && from_last[s] && m_ready;", "from_valid && m_ready;"),
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && from_last == '0 && m_ready", "from_valid && m_ready"),
+    # a row goes to a slot and to the result
+    ("near_crossbar", "db_csd_near_crossbar", "s_valid && plain;", "s_valid;"),
+    # a result before its turn; with a byte more than it has
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && gives_valid[s]", "gives_valid[s]"),
+    ("near_crossbar", "db_csd_near_crossbar", "7'(i) < s_row.bytes", "7'(i) <= s_row.bytes"),
 ]
 
 
-@pytest.mark.parametrize("task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4")])
+@pytest.mark.parametrize("task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4"), "near_crossbar"])
 def test_proof(task: str, tmp_path: Path) -> None:
     proves("csd", task, tmp_path)
 
 
-@pytest.mark.parametrize("task", [slow("lock_cover"), "near_rename_cover"])
+@pytest.mark.parametrize("task", [slow("lock_cover"), "near_rename_cover", "near_crossbar_cover"])
 def test_can_happen(task: str, tmp_path: Path) -> None:
     reaches("csd", task, tmp_path)
 
