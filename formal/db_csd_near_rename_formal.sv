@@ -192,12 +192,24 @@ module db_csd_near_rename_formal
   endfunction
 
   // ---- what must hold
-  logic [3:0] state;
-  assign state = 4'(dut.state_q);
   logic [SLOTS-1:0] avail_q, avail2_q, avail_behind_q, avail_behind2_q;  // that the function may use, with the operator
-  logic [3:0]       state_q;
+  logic [SLOTS-1:0] empty, empty_q;
+  logic [3:0]       state, state_q, op_q, behind_q;
+  logic [7:0]       left_q;
+  logic             room_q, written_q, went_q;
+  assign state = 4'(dut.state_q);
+  for (genvar s = 0; s < SLOTS; s++) begin : g_empty
+    assign empty[s] = dut.inside_q[s] == '0;
+  end
   always_ff @(posedge clk) begin
-    state_q <= rst ? IDLE : state;
+    state_q   <= state;
+    empty_q   <= empty;
+    op_q      <= dut.op_q;
+    behind_q  <= dut.behind_q;
+    left_q    <= dut.left_q;
+    room_q    <= dut.i_out.s_ready_q;
+    written_q <= written;
+    went_q    <= works && goes && !rst;
     for (int s = 0; s < SLOTS; s++) begin
       avail_q[s]        <= allowed[s] && !off[s] && operators[s] == dut.op_q;
       avail_behind_q[s] <= allowed[s] && !off[s] && operators[s] == dut.behind_q;
@@ -215,12 +227,12 @@ module db_csd_near_rename_formal
       assert (!packet_q.computes || m_chain == chain_q);
     end
     // what a slot is told: only while no command is inside
-    assert ((m_param_valid & ~dut.empty) == '0);
+    assert ((m_param_valid & ~empty) == '0);
     // slots that are chosen are allowed, and have the operators; none, if there is none of them
-    if (state_q == FIRST && state != READ) begin
+    if (!rst_q && state_q == FIRST && state != READ) begin
       assert (dut.absent_q ? avail2_q == '0 : (dut.first_q & ~avail2_q) == '0);
     end
-    if (state_q == LAST && state != READ) begin
+    if (!rst_q && state_q == LAST && state != READ) begin
       assert (dut.absent_q ? (avail_behind2_q & ~dut.first_q) == '0 : (dut.last_q & ~avail_behind2_q) == '0);
     end
     if (goes && !dut.absent_q && dut.first_q != '0) begin
@@ -249,7 +261,7 @@ module db_csd_near_rename_formal
     end
     // no counter of commands in a slot wraps
     for (int s = 0; s < SLOTS; s++) begin
-      assert (dut.inside_q[s] <= 4'd10 && !(s_done[s] && dut.empty[s]));
+      assert (dut.inside_q[s] <= 4'd10 && !(s_done[s] && empty[s]));
     end
     // rows of a slot go to one other slot at most, and to a slot those of one other
     for (int s = 0; s < SLOTS; s++) begin
@@ -267,16 +279,25 @@ module db_csd_near_rename_formal
         if (last_q[s]) assert (route[s] == '0);
       end
     end
-    // a command waits for slots only while others are in some
-    if (dut.empty == '1 && state == FIRST) assert (dut.fits_q == '0 || dut.hit != '0 || dut.pick != '0);
-    if (dut.empty == '1 && state == LAST) begin
-      assert ((dut.fits_behind_q & ~dut.first_q) == '0 || dut.hit_behind != '0 || dut.pick_behind != '0);
+    // a command waits only while others are in slots, or what it goes to has no room, or its program is written
+    if (!rst_q && state == state_q) begin
+      if (state inside {FIRST, LAST}) assert (empty_q != '1);
+      else if (state == LOAD) assert (dut.left_q == left_q - 8'd1);
+      else if (state == GO) assert (!room_q);
+      else assert (state == IDLE || (state == READ && written_q));
     end
+    // an operator that is missed is told
+    if (!rst_q) begin
+      assert (m_missed == (state_q == FIRST && avail2_q == '0 ? 16'd1 << op_q :
+                           state_q == LAST && (avail_behind2_q & ~dut.first_q) == '0 ? 16'd1 << behind_q : 16'd0));
+    end
+    // the next command of a program finds it
+    if (went_q && !written_q) assert ((used & ~dut.valid_q) == '0);
     // the one that was used least recently: there always is one
     assert (wanted == '0 ? m_oldest == '0 : one(m_oldest) && (m_oldest & ~wanted) == '0);
     // a slot that is off and idle stays so
     for (int s = 0; s < SLOTS; s++) begin
-      if (may_q[s]) assert (dut.empty[s] && !m_param_valid[s]);
+      if (may_q[s]) assert (empty[s] && !m_param_valid[s]);
       if (may_q[s] && state > READ) assert (!dut.first_q[s] && !dut.last_q[s]);
     end
   end

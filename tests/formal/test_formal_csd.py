@@ -76,6 +76,9 @@ BROKEN = [
     ("near_rename", "db_csd_near_rename", "state_q == GO && !again)", "state_q == GO)"),
     # no slot was used least recently
     ("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
+    # a command whose operator is missed waits for it for ever; nobody is told
+    ("near_rename", "db_csd_near_rename", "if ((fits_behind_q & ~first_q) == '0) begin", "if (1'b0) begin"),
+    ("near_rename", "db_csd_near_rename", "m_missed[op_q] <= 1'b1;", ""),
     # rows of a slot do not get to the next; others get there
     ("near_crossbar", "db_csd_near_crossbar", "          slot_valid[s] = gives_valid[from_slot];\n", ""),
     ("near_crossbar", "db_csd_near_crossbar", "          slot_data[s]  = gives_data[from_slot];\n", ""),
