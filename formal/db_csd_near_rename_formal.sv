@@ -286,6 +286,7 @@ module db_csd_near_rename_formal
       else if (state == GO) assert (!room_q);
       else assert (state == IDLE || (state == READ && written_q));
     end
+    if (!rst_q && state_q == LOAD && state == FETCH) assert (dut.second_q && dut.load_last_q != '0);
     // an operator that is missed is told
     if (!rst_q) begin
       assert (m_missed == (state_q == FIRST && avail2_q == '0 ? 16'd1 << op_q :
