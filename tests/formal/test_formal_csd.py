@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proofs of rtl/compute and rtl/crypto: nothing of a locked namespace leaves, nothing of a key leads anywhere but into
-the rounds of AES; and that a broken block is refuted.
+the rounds of AES, a near-storage command has slots of its own program alone, its rows go through these and to
+its buffer; and that a broken block is refuted.
 """
 
 from __future__ import annotations
@@ -24,22 +25,110 @@ BROKEN = [
     slow("lock_write", "db_csd_aes_core", "ctl.err      = row.key_err;", "ctl.err      = 1'b0;"),
     # the error comes a cycle early
     ("lock_write", "db_csd_delay", "AW'(1 - CYCLES)", "AW'(2 - CYCLES)"),
+    # rows of a last slot still go where they went when it was first in another chain
+    ("near_rename", "db_csd_near_rename", "last_q[s] ? '0 : route[s] & ~", "route[s] & ~"),
+    # a last slot still gets rows of the one that was first before
+    ("near_rename", "db_csd_near_rename", "route[s] & ~(load_first_q | last_q)", "route[s] & ~load_first_q"),
+    # a first that is to feed another does so while commands are inside
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "(first_q & ~empty) == '0 ? oldest(fits_behind_q & empty & ~first_q, later_q) : '0",
+        "oldest(fits_behind_q & empty & ~first_q, later_q)",
+    ),
+    slow("near_rename", "db_csd_near_rename", " & (load_first_q == '0 ? '1 : empty)", ""),
+    # a slot gets another program while a command is inside
+    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty, later_q)", "oldest(fits_q, later_q)"),
+    # a function's command goes through what holds another's program of that number
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "valid_q[s] && holds_q[s] == owner;",
+        "valid_q[s] && holds_q[s].number == owner.number;",
+    ),
+    # ... through what was loaded before the program was written; while it is written
+    ("near_rename", "db_csd_near_rename", "(written && holds_q[s] == written_owner) || ", ""),
+    ("near_rename", "db_csd_near_rename", "= written && written_owner == owner;", "= 1'b0;"),
+    # ... through what has half of another's words
+    ("near_rename", "db_csd_near_rename", "if (state_q == LOAD && load_q[s]) valid_q[s] <= 1'b0;", ""),
+    # what is behind gets the words of the first
+    slow("near_rename", "db_csd_near_rename", "WORDS_LOG2'(1) + WORDS_LOG2'(words_q)", "WORDS_LOG2'(1)"),
+    # an older slot of the program stays beside the one that has it now
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "if (loaded && holds_q[s] == owner && !first_q[s] && !last_q[s]) valid_q[s] <= 1'b0;",
+        "",
+    ),
+    # what is in a slot is exchanged while a command is about to go in; it counts as told afterwards
+    ("near_rename", "db_csd_near_rename", "empty[s] && (state_q == IDLE || !(first_q[s] || last_q[s]))", "empty[s]"),
+    ("near_rename", "db_csd_near_rename", " || operators[s] == NEAR_NONE) valid_q", ") valid_q"),
+    # a function gets a slot that it may not use
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "operators[s] == behind_q && !off[s] && allowed[s]",
+        "operators[s] == behind_q && !off[s]",
+    ),
+    # a counter of commands wraps
+    ("near_rename", "db_csd_near_rename", "INSIDE_W = 4", "INSIDE_W = 3"),
+    # a packet goes out twice
+    ("near_rename", "db_csd_near_rename", "state_q == GO && !again)", "state_q == GO)"),
+    # no slot was used least recently
+    ("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
+    # a command whose operator is missed waits for it for ever; nobody is told
+    ("near_rename", "db_csd_near_rename", "if ((fits_behind_q & ~first_q) == '0) begin", "if (1'b0) begin"),
+    ("near_rename", "db_csd_near_rename", "m_missed[op_q] <= 1'b1;", ""),
+    # rows of a slot do not get to the next; others get there
+    ("near_crossbar", "db_csd_near_crossbar", "          slot_valid[s] = gives_valid[from_slot];\n", ""),
+    ("near_crossbar", "db_csd_near_crossbar", "          slot_data[s]  = gives_data[from_slot];\n", ""),
+    # a row that is not taken is gone: by the next slot; by the result
+    (
+        "near_crossbar",
+        "db_csd_near_crossbar",
+        "route[s] != '0 ? (route[s] & slot_ready)",
+        "route[s] != '0 ? slot_ready",
+    ),
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && from_last[s] && m_ready;", "from_valid && m_ready;"),
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && from_last == '0 && m_ready", "from_valid && m_ready"),
+    # a row goes to a slot and to the result
+    ("near_crossbar", "db_csd_near_crossbar", "s_valid && plain;", "s_valid;"),
+    # a result before its turn; with a byte more than it has
+    ("near_crossbar", "db_csd_near_crossbar", "from_valid && gives_valid[s]", "gives_valid[s]"),
+    ("near_crossbar", "db_csd_near_crossbar", "7'(i) < s_row.bytes", "7'(i) <= s_row.bytes"),
+    # more commands begin than there is room for; one that gives no result waits for its turn to
+    ("near", "db_csd_near", "&& !begun_q && !inside_q[$clog2(INSIDE)];", "&& !begun_q;"),
+    ("near", "db_csd_near", ".s_valid(begins && !nowhere)", ".s_valid(begins)"),
+    # the next one's result begins before the last row of gathered words
+    ("near", "db_csd_near", "gathered_valid ? gathered.last : rows_row.last", "rows_row.last"),
+    # the first slot's rows are taken for the result
+    ("near", "db_csd_near", "ALL'(chain.last)}", "ALL'(chain.first)}"),
+    # a command leaves its slots in each cycle
+    ("near", "db_csd_near", "leave <= from_end && !rst", "leave <= from_valid && !rst"),
+    # what comes behind a result's last row is taken for the same command; what has no slot waits for rows
+    ("near", "db_csd_near_pack", "active_q && !ended_q && (!full_q", "active_q && (!full_q"),
+    ("near", "db_csd_near_pack", "<= begun.none || begun.absent;", "<= begun.none;"),
+    # a command ends before its data have; twice
+    slow("near", "db_csd_near_pack", "ended_q && end_valid : full_q", "ended_q : full_q"),
+    slow("near", "db_csd_near_pack", "begun_valid && !done;", "begun_valid;"),
 ]
 
 
-@pytest.mark.parametrize("task", ["lock_write", "lock_read"])
+@pytest.mark.parametrize(
+    "task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4"), "near_crossbar", "near"]
+)
 def test_proof(task: str, tmp_path: Path) -> None:
     proves("csd", task, tmp_path)
 
 
-@pytest.mark.nightly
-def test_can_happen(tmp_path: Path) -> None:
-    reaches("csd", "lock_cover", tmp_path)
+@pytest.mark.parametrize("task", [slow("lock_cover"), "near_rename_cover", "near_crossbar_cover", "near_cover"])
+def test_can_happen(task: str, tmp_path: Path) -> None:
+    reaches("csd", task, tmp_path)
 
 
 @pytest.mark.parametrize(("task", "module", "old", "new"), BROKEN)
 def test_refutes_broken_block(task: str, module: str, old: str, new: str, tmp_path: Path) -> None:
-    refutes("csd", task, ("common", "crypto", "compute"), module, old, new, tmp_path)
+    refutes("csd", task, ("axi", "common", "crypto", "compute", "nvme", "pcie", "ssd"), module, old, new, tmp_path)
 
 
 # ---------------------------------------------------------------- where keys go

@@ -162,22 +162,14 @@ module db_csd_near
   logic [ALL-1:0][DATA_W-1:0] slot_data, gives_data;
   near_row_t [ALL-1:0]        slot_row, gives_row;
   near_word_t [ALL-1:0]       words;
-  logic                       hashes, words_ready, found_ready;
-  for (genvar s = 0; s < ALL; s++) begin : g_in
-    always_comb begin
-      slot_valid[s] = gives && row_valid && chain.first[s];
-      slot_data[s]  = row_data;
-      slot_row[s]   = near_row;
-      for (int from_slot = 0; from_slot < ALL; from_slot++) begin
-        if (route[from_slot][s]) begin
-          slot_valid[s] = gives_valid[from_slot];
-          slot_data[s]  = gives_data[from_slot];
-          slot_row[s]   = gives_row[from_slot];
-        end
-      end
-    end
-    assign gives_ready[s] = route[s] != '0 ? (route[s] & slot_ready) != '0 : from_valid && from.last[s] && found_ready;
-  end
+  logic                       hashes, words_ready, found_ready, rows_valid;
+  logic [DATA_W-1:0]          rows_data;
+  near_row_t                  rows_row;
+  db_csd_near_crossbar #(.DATA_W(DATA_W), .SLOTS(ALL)) i_crossbar (
+    .route, .s_valid(gives && row_valid), .s_ready(op_ready), .s_data(row_data), .s_row(near_row),
+    .s_to(chain.first[ALL-1:0]), .slot_valid, .slot_ready, .slot_data, .slot_row, .gives_valid, .gives_ready,
+    .gives_data, .gives_row, .from_valid, .from_last(from.last), .m_valid(rows_valid), .m_ready(found_ready),
+    .m_data(rows_data), .m_row(rows_row));
   for (genvar s = 0; s < POOL; s++) begin : g_slot
     db_csd_near_slot #(.DATA_W(DATA_W), .CELLS(CELLS), .OPERATOR(SLOTS[4*s +: 4])) i_slot (
       .clk, .rst, .in_use, .operator(operators[s]), .s_param_valid(param_valid[s]), .s_param(param),
@@ -193,29 +185,13 @@ module db_csd_near
     .m_word_ready(words_ready && from_valid && from.last[POOL]), .m_word(words[POOL]));
 
   // ---- the result's rows: words that are gathered, or a slot's rows, or those of the media
-  logic              plain, plain_ready, rows_valid, found_valid, gathered_valid, gathered_ready, pack_ready, any_valid;
-  logic [DATA_W-1:0] plain_data, rows_data, gathered_data, found_data;
-  near_row_t         rows_row, gathered, found;
+  logic              found_valid, gathered_valid, gathered_ready, pack_ready, any_valid;
+  logic [DATA_W-1:0] gathered_data, found_data;
+  near_row_t         gathered, found;
   near_word_t        word;
-  assign plain       = chain.first == '0;
-  assign plain_ready = from_valid && from.last == '0 && found_ready;
-  assign op_ready    = plain ? plain_ready : (chain.first[ALL-1:0] & slot_ready) != '0;
-  for (genvar i = 0; i < ROW_BYTES; i++) begin : g_plain
-    assign plain_data[8*i +: 8] = 7'(i) < near_row.bytes ? row_data[8*i +: 8] : '0;
-  end
   always_comb begin
-    word       = '0;
-    rows_valid = from_valid && from.last == '0 && gives && row_valid && plain;
-    rows_data  = plain_data;
-    rows_row   = near_row;
-    for (int s = 0; s < ALL; s++) begin
-      if (from.last[s]) begin
-        word      |= words[s];
-        rows_valid = from_valid && gives_valid[s];
-        rows_data  = gives_data[s];
-        rows_row   = gives_row[s];
-      end
-    end
+    word = '0;
+    for (int s = 0; s < ALL; s++) if (from.last[s]) word |= words[s];
   end
   db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
     .clk, .rst, .s_valid(from_valid && (word_valid & from.last) != '0), .s_ready(words_ready), .s_data(word.data),
