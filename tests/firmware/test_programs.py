@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function's own namespaces, of memory and of programs, compiled for this machine as test_near.py does it: what the
-hardware is told, what each command refuses, what Identify and log pages say.
+"""A function's own namespaces, of memory and of programs, compiled for this machine as near_firmware.py does it: what
+the hardware is told, what each command refuses, what Identify and log pages say.
 
 Codes and offsets stand here as the Base Specification and this project's reading of the command sets give them
 (fw/commands/programs.h).
@@ -13,7 +13,18 @@ import struct
 from collections.abc import Iterable
 
 import pytest
-from test_near import BAD_FIELD, BAD_OFFSET, BAD_OPCODE, DATA_ERROR, OK, REGISTERS, SOME, SOME_WORDS, STAND_IN, Firmware
+from near_firmware import (
+    BAD_FIELD,
+    BAD_OFFSET,
+    BAD_OPCODE,
+    DATA_ERROR,
+    OK,
+    REGISTERS,
+    SOME,
+    SOME_WORDS,
+    STAND_IN,
+    Firmware,
+)
 
 ALL = 0xFFFFFFFF
 DNR = 0x4000
