@@ -11,15 +11,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from near_firmware import (
-    BAD_FIELD,
-    BAD_OFFSET,
-    BAD_OPCODE,
-    DATA_ERROR,
-    OK,
-    SOME,
-    SOME_WORDS,
-)
+from near_firmware import BAD_FIELD, BAD_OFFSET, BAD_OPCODE, DATA_ERROR, OK, SOME, SOME_WORDS
 from program_firmware import ALL, AT, SIZE, TYPE, Slm, memory_of, programs_of
 
 DNR = 0x4000
