@@ -11,7 +11,7 @@ from pathlib import Path
 from doorbell.build.cache import cached, hash_files
 from doorbell.build.guest_tools import COMMANDS, FLAGS, TOOLS, compile_tools, flags_for, guest_tools, sources
 
-FAKE = Path(__file__).with_name("fake_device.c")
+FAKE = [Path(__file__).with_name(name) for name in ("fake_device.c", "fake_operators.c", "fake_operators.h")]
 
 
 def tools(fake: bool) -> Path:
@@ -20,14 +20,15 @@ def tools(fake: bool) -> Path:
         return guest_tools()
     flags = [*flags_for(platform.machine()), "-fsanitize=undefined", "-fsanitize-trap=undefined"]
     files = {c: on_a_fake_drive(c) for c in COMMANDS}
-    key = (FLAGS, flags, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), version("ziglang"))
+    key = (FLAGS, flags, hash_files([*FAKE, *TOOLS.glob("*.[ch]")]), version("ziglang"))
     return cached("tools-fake", key, lambda out: compile_tools(out, files, flags))
 
 
 def on_a_fake_drive(command: str) -> list[Path]:
     """The sources of a command, with a fake drive."""
+    fake = {f for f in FAKE if f.suffix == ".c"}
     return sorted(
-        {f for f in sources(command) if f.name != "near_linux.c"} | {FAKE, TOOLS / "digest.c", TOOLS / "aes.c"}
+        {f for f in sources(command) if f.name != "near_linux.c"} | fake | {TOOLS / "digest.c", TOOLS / "aes.c"}
     )
 
 
@@ -51,5 +52,5 @@ def compile_for_races(out: Path, files: dict[str, list[Path]]) -> None:
 def tools_for_races() -> Path:
     """The folder that has the commands, with a fake drive and ThreadSanitizer."""
     gcc = subprocess.run(["gcc", "-v"], check=True, capture_output=True).stderr
-    key = (gcc, hash_files([FAKE, *TOOLS.glob("*.[ch]")]), Path(__file__).read_text())
+    key = (gcc, hash_files([*FAKE, *TOOLS.glob("*.[ch]")]), Path(__file__).read_text())
     return cached("tools-races", key, lambda out: compile_for_races(out, {c: on_a_fake_drive(c) for c in COMMANDS}))

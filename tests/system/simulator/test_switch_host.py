@@ -5,15 +5,21 @@ memory of the host. Device and other SSD see nothing of it, and beyond that memo
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
+import pytest
 from doorbell.device.switch_host import SsdHost
 from doorbell.nvme.constants import Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
-from test_sim_switch import Make
-from test_sim_switch import make as make  # the fixture
+from switch_card import Make, cards_made
 
 MEMORY = 0x33_0000_0000
+
+
+@pytest.fixture
+def make() -> Iterator[Make]:
+    yield from cards_made()
 
 
 def test_a_driver_of_the_host(make: Make) -> None:

@@ -30,18 +30,8 @@ from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.vm import devices
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_vfio_user import (
-    FUZZ,
-    VECTORS,
-    FakeDevice,
-    drive_server,
-    eventually,
-    exercise,
-    memfd,
-    new_driver,
-    refused,
-    running,
-)
+from served_drives import drive_server, exercise, new_driver, running
+from vfio_device import FUZZ, VECTORS, FakeDevice, eventually, memfd, refused
 
 OTHER = 0x9_0000_0000
 """Of memory beside the driver's own."""

@@ -25,7 +25,7 @@ from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.vm import serve
 from doorbell.vm.ssds import SsdOptions
-from test_vfio_user import new_driver
+from served_drives import new_driver
 from test_vm import pytestmark as needs_guests
 
 pytestmark = pytest.mark.skipif(BACKEND != "rtl", reason="needs the Verilated card")

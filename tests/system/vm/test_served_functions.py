@@ -21,7 +21,7 @@ from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.structures import IdNs
 from doorbell.vm import serve
-from test_vfio_user import exercise, new_driver, running
+from served_drives import exercise, new_driver, running
 
 pytestmark = pytest.mark.rtl
 VFS = 2

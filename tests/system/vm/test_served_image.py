@@ -26,7 +26,7 @@ from doorbell.nvme.driver import Driver
 from doorbell.vm.devices import QUEUE_PAIRS
 from doorbell.vm.serve import DATA_W
 from own_mounts import own_mounts
-from test_vfio_user import new_driver
+from served_drives import new_driver
 
 BLOCK, BLOCKS, DEPTH = 512, 2048, 6  # of the region that is written; commands in flight
 SLOW = ("--media-flush-latency-ns", "50000")

@@ -1,177 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The vfio-user server: against a small device of this file, where every access is seen, and with a drive behind it."""
+"""The vfio-user server against the small device of vfio_device.py, where every access is seen."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import errno
 import os
 import random
 import select
 import struct
-import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import vfio_client as vc
-from conftest import BACKEND
-from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
-from doorbell.device.vfio_user import Server, serving
+from doorbell.device.vfio_user import serving
 from doorbell.errors import UserError
-from doorbell.nvme.constants import NvmOpc
-from doorbell.nvme.driver import Driver
-from doorbell.vm import serve
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
-
-VECTORS = 9
-DMA_ADDRESS, DMA_SIZE, DMA_GO, FIRE, LEVEL = 0x800, 0x808, 0x80C, 0x810, 0x814
-
-
-EMPTY = 0xFFFFFFFF  # in the doorbell page: nothing written since the device looked
-
-
-class FakeDevice:
-    """Registers that keep what is written, a DMA engine, an interrupt register. Reads take a few runs.
-
-    DMA_GO: 1 reads host memory into `buffer`, 2 writes it there. FIRE: signals a vector. LEVEL: INTx.
-    """
-
-    def __init__(self) -> None:
-        self.vectors = VECTORS
-        self.idle = True
-        self.bar = bytearray(0x4000)
-        self.maps: dict[int, tuple[int, int | None, bool]] = {}
-        self.buffer = bytearray()
-        self.fds: dict[int, int] = {}
-        self.reads: dict[int, tuple[int, int, int]] = {}
-        self.requests: deque[DmaRequest] = deque()
-        self.waiting: dict[int, DmaRequest] = {}
-        self.failed = 0
-        self.answered = 0
-        self.doorbells: list[tuple[int, int]] = []
-        self.state: PciState | None = None
-        self.msix_enable = False
-        self.intx = False
-        self.resets = 0
-        self.next = 0
-        self.runs = 0
-        self.page = (ctypes.c_uint32 * 1024)()
-
-    def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
-        self.maps[base] = (size, pointer, writable)
-
-    def unmap(self, base: int, size: int) -> None:
-        del self.maps[base]
-
-    def write(self, offset: int, data: bytes) -> None:
-        self.bar[offset : offset + len(data)] = data
-        word = int.from_bytes(data, "little")
-        if offset == DMA_GO:
-            self.dma(write=word == 2)
-        elif offset == FIRE and (fd := self.fds.get(word, -1)) >= 0 and self.msix_enable:
-            os.eventfd_write(fd, 1)
-        elif offset == LEVEL:
-            self.intx = bool(word)
-
-    def dma(self, write: bool) -> None:
-        address, size = struct.unpack_from("<QI", self.bar, DMA_ADDRESS)
-        for base, (length, pointer, writable) in self.maps.items():
-            if base <= address and address + size <= base + length:
-                self.next += 1
-                data = bytes(self.buffer[:size]) if write else None
-                if pointer is None:
-                    self.requests.append(DmaRequest(self.next, address, size, data))
-                    if not write:
-                        self.waiting[self.next] = self.requests[-1]
-                elif data is None:
-                    self.buffer[:] = ctypes.string_at(pointer + address - base, size)
-                elif writable:
-                    ctypes.memmove(pointer + address - base, data, size)
-                return
-        self.failed += 1
-
-    def read_start(self, offset: int, size: int) -> int:
-        self.next += 1
-        self.reads[self.next] = (offset, size, self.runs + 3)
-        return self.next
-
-    def read_poll(self, handle: int) -> bytes | None:
-        offset, size, when = self.reads[handle]
-        if self.runs < when:
-            return None
-        del self.reads[handle]
-        return bytes(self.bar[offset : offset + size])
-
-    def read_forget(self, handle: int) -> None:
-        del self.reads[handle]
-
-    def run(self, cycles: int) -> None:
-        self.runs += 1
-        for i in range(8):
-            if self.page[i] != EMPTY:
-                self.doorbells.append((i, self.page[i]))
-                self.page[i] = EMPTY
-
-    def dma_next(self) -> DmaRequest | None:
-        return self.requests.popleft() if self.requests else None
-
-    def dma_complete(self, request: int, data: bytes | None) -> None:
-        del self.waiting[request]
-        self.answered += 1
-        if data is None:
-            self.failed += 1
-        else:
-            self.buffer[:] = data
-
-    def irq_eventfd(self, vector: int, fd: int) -> None:
-        self.fds[vector] = fd
-
-    def doorbell_page(self, pointer: int) -> None:
-        self.page = (ctypes.c_uint32 * 1024).from_address(pointer)
-
-    def doorbell_reset(self) -> None:
-        self.page[:] = [EMPTY] * 1024
-
-    def configure(self, state: PciState, msix_enable: bool) -> None:
-        self.state, self.msix_enable = state, msix_enable
-
-    def reset(self) -> None:
-        self.resets += 1
-        self.bar[:] = bytes(len(self.bar))
-        self.intx = False
-        for request in self.requests:
-            self.waiting.pop(request.id, None)
-        self.requests.clear()
-
-
-@contextlib.contextmanager
-def running(server: Server) -> Iterator[None]:
-    """Serve in a thread; an exception there fails the test."""
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            server.serve()
-        except BaseException as e:  # noqa: BLE001
-            failed.append(e)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.stop()
-        thread.join(20)
-        assert not thread.is_alive()
-        if failed:
-            raise failed[0]
+from vfio_device import FIRE, LEVEL, VECTORS, FakeDevice, device_served, dma, eventually, memfd, refused
 
 
 @pytest.fixture
@@ -182,10 +28,7 @@ def device() -> FakeDevice:
 @pytest.fixture
 def path(tmp_path: Path, device: FakeDevice) -> Iterator[str]:
     """Socket of a running server for `device`."""
-    name = str(tmp_path / "s")
-    with serving(name, device, PciConfig(VECTORS)) as server, running(server):
-        yield name
-    assert not os.path.exists(name)
+    yield from device_served(tmp_path, device)
 
 
 @pytest.fixture
@@ -194,30 +37,6 @@ def client(path: str) -> Iterator[vc.Client]:
     c.version('{"capabilities":{}}')
     yield c
     c.close()
-
-
-def memfd(size: int, fill: bytes = b"") -> int:
-    fd = os.memfd_create("m")
-    os.ftruncate(fd, size)
-    os.pwrite(fd, fill, 0)
-    return fd
-
-
-def refused(number: int) -> Any:
-    return pytest.raises(vc.ServerError, match=os.strerror(number))
-
-
-def eventually(what: Any, seconds: float = 5.0) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.001)
-
-
-def dma(c: vc.Client, address: int, size: int, go: int) -> None:
-    c.write(vc.BAR0, DMA_ADDRESS, struct.pack("<Q", address))
-    c.write(vc.BAR0, DMA_SIZE, struct.pack("<I", size))
-    c.write(vc.BAR0, DMA_GO, struct.pack("<I", go))
 
 
 # ------------------------------------------------------------------------------------------------------------- messages
@@ -636,181 +455,8 @@ def test_no_descriptor_leaks(path: str) -> None:
     eventually(lambda: count() <= before)
 
 
-def test_oversized_message(path: str) -> None:
-    for size in (0, 15, 1 << 30, 0xFFFFFFFF):
-        c = vc.Client(path)
-        c.version()
-        number = c.send(vc.GET_INFO, b"", size=size)
-        assert c.reply_to(number, vc.GET_INFO).error == errno.EINVAL
-        with pytest.raises(ConnectionError):
-            c.receive()
-        c.close()
-
-
 def test_second_server(path: str, tmp_path: Path, device: FakeDevice) -> None:
     with pytest.raises(UserError, match="in use"), serving(path, FakeDevice(), PciConfig(VECTORS)):
         pass
     with pytest.raises(UserError, match="too long"), serving(tmp_path / ("x" * 200), device, PciConfig(VECTORS)):
-        pass
-
-
-FIELD = st.sampled_from([0, 1, 2, 3, 4, 7, 8, 9, 16, 20, 24, 32, 0x24, 0x1000, 0x2000, 0x4000, 0xFFFFFFFF])
-BODY = st.one_of(st.binary(max_size=64), st.lists(FIELD, max_size=12).map(lambda v: struct.pack(f"<{len(v)}I", *v)))
-FLAGS = st.sampled_from([0, 0, 0, 0x10, 1, 0x21, 2, 0xFFFFFFFF])
-MESSAGE = st.tuples(st.integers(0, 20), BODY, FLAGS, st.integers(0, 2))  # command, body, flags, descriptors
-FUZZ = {"deadline": None, "derandomize": True, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
-
-
-@settings(max_examples=150, **FUZZ)
-@given(st.lists(MESSAGE, min_size=1, max_size=20))
-@example([(0, b"", 1, 0)])  # a reply to nothing
-def test_nonsense(path: str, messages: list[tuple[int, bytes, int, int]]) -> None:
-    """Whatever comes, the server answers each command that wants an answer, and serves the next client."""
-    c = vc.Client(path, timeout=10)
-    c.version()
-    fds = [os.eventfd(0), memfd(0x4000)]
-    try:
-        for command, body, flags, count in messages:
-            number = c.send(command, body, fds[:count], flags=flags)
-            if flags & 0xF != 1 and not flags & 0x10:
-                c.reply_to(number, command)
-    finally:
-        for fd in fds:
-            os.close(fd)
-    number = c.send(vc.GET_INFO, struct.pack("<4I", 16, 0, 0, 0))
-    assert c.reply_to(number, vc.GET_INFO).error == 0
-    c.close()
-
-
-@settings(max_examples=60, **FUZZ)
-@given(st.binary(min_size=1, max_size=200))
-def test_noise(path: str, noise: bytes) -> None:
-    """Bytes that are no messages: the connection may end, the server goes on."""
-    c = vc.Client(path, timeout=10)
-    with contextlib.suppress(OSError):
-        c.sock.sendall(noise)
-    c.close()
-    c = vc.Client(path, timeout=10)
-    c.version()
-    c.close()
-
-
-# -------------------------------------------------------------------------------------------------------- a real drive
-
-
-@contextlib.contextmanager
-def drive_server(tmp_path: Path, **options: Any) -> Iterator[str]:
-    path = str(tmp_path / "drive")
-    options = {"size": "64m", "backend": BACKEND, **options}
-    with serve.serving_device(path, **options) as server, running(server):
-        yield path
-
-
-def exercise(driver: Driver, seed: int = 1, ios: int = 24, largest: int = 64) -> None:
-    """Write, read back and compare over two queues."""
-    rng = random.Random(seed)
-    block = driver.block_size
-    shadow: dict[int, bytes] = {}
-    for i in range(ios):
-        blocks = rng.choice((1, 3, 8, largest))
-        slba = 256 * i
-        source = driver.buffer(blocks * block, offset=rng.choice((0, 0, 512)), scattered=bool(rng.randrange(2)))
-        data = rng.randbytes(blocks * block)
-        source.write(data)
-        driver.run(driver.submit(1 + i % 2, NvmOpc.WRITE, slba, blocks - 1, source))
-        source.free()
-        shadow[slba] = data
-    reads = []
-    for i, (slba, data) in enumerate(shadow.items()):
-        target = driver.buffer(len(data), scattered=bool(rng.randrange(2)))
-        reads.append((driver.submit(1 + i % 2, NvmOpc.READ, slba, len(data) // block - 1, target), target, data))
-    driver.run(*(command for command, _, _ in reads))
-    for _, target, data in reads:
-        assert target.read(len(data)) == data
-        target.free()
-
-
-def new_driver(path: str, nsid: int = 1, **kind: bool) -> tuple[vc.Drive, Driver]:
-    drive = vc.Drive(path, **kind)
-    memory = drive.use(vc.SharedMemory())
-    return drive, Driver(drive, memory, io_timeout_us=60e6, admin_timeout_us=60e6, ready_timeout_us=60e6, nsid=nsid)
-
-
-@pytest.mark.parametrize("spdk", [False, True], ids=["qemu", "spdk"])
-def test_drive(tmp_path: Path, spdk: bool) -> None:
-    with drive_server(tmp_path) as path:
-        for round_ in range(2):  # the second client finds a drive like new, with the data of the first
-            drive, driver = new_driver(path, spdk=spdk)
-            driver.start(queues=2, entries=16)
-            exercise(driver, round_)
-            if round_:
-                driver.stop()
-            else:  # leave in the middle of something
-                driver.submit(1, NvmOpc.READ, 0, 63, driver.buffer(64 * 512), ring=True)
-            drive.close()
-
-
-def test_drive_reset_and_flr(tmp_path: Path) -> None:
-    with drive_server(tmp_path) as path:
-        drive, driver = new_driver(path)
-        driver.start(queues=2, entries=16)
-        for how in (driver.disable, driver.flr, lambda: (drive.client.ask(vc.RESET), driver._forget_queues())):
-            for q in (1, 2):
-                driver.submit(q, NvmOpc.READ, 0, 63, driver.buffer(64 * 512), ring=True)
-            how()
-            driver.start(queues=2, entries=16)
-            exercise(driver, ios=4)
-        drive.close()
-
-
-def test_drive_remap_while_enabled(tmp_path: Path) -> None:
-    """SeaBIOS does that: all memory goes and comes back while the controller is enabled."""
-    with drive_server(tmp_path) as path:
-        drive, driver = new_driver(path)
-        driver.start(queues=2, entries=16)
-        for _ in range(5):
-            drive.client.unmap(driver.memory.base, driver.memory.size)
-            drive.client.map(driver.memory.base, driver.memory.size, driver.memory.fd)
-            exercise(driver, ios=3, largest=8)
-        drive.close()
-
-
-@pytest.mark.rtl
-def test_drive_by_messages(tmp_path: Path) -> None:
-    """All of host memory by messages: slow, and right."""
-    with drive_server(tmp_path) as path:
-        drive, driver = new_driver(path, messages=True)
-        driver.start(queues=2, entries=16)
-        exercise(driver, ios=6, largest=16)
-        assert drive.client.served > 20
-        drive.close()
-
-
-def test_image(tmp_path: Path) -> None:
-    image = tmp_path / "disk"
-    with drive_server(tmp_path, image=image, size="16m") as path:
-        drive, driver = new_driver(path)
-        driver.start(queues=1, entries=16)
-        source = driver.buffer(4096)
-        source.write(b"lasting " * 512)
-        driver.run(driver.submit(1, NvmOpc.WRITE, 8, 7, source))
-        drive.close()
-    assert image.stat().st_size == 16 << 20
-    assert image.read_bytes()[4096:8192] == b"lasting " * 512
-    with drive_server(tmp_path, image=image, size=None) as path:
-        drive, driver = new_driver(path)
-        driver.start(queues=1, entries=16)
-        target = driver.buffer(4096)
-        driver.run(driver.submit(1, NvmOpc.READ, 8, 7, target))
-        assert target.read() == b"lasting " * 512
-        drive.close()
-    with pytest.raises(UserError, match="end would be lost"), drive_server(tmp_path, image=image, size="8m"):
-        pass
-
-
-@pytest.mark.parametrize(("options", "text"), [({"size": "17"}, "capacity"), ({"size": "many"}, "size"),
-                                               ({"link": "gen9x8"}, "link"),
-                                               ({"top": "db_vcsd", "image": Path("any")}, "their files")])  # fmt: skip
-def test_bad_options(tmp_path: Path, options: dict[str, Any], text: str) -> None:
-    with pytest.raises(UserError, match=text), drive_server(tmp_path, **options):
         pass

@@ -15,7 +15,7 @@ from doorbell.nvme.constants import NsAttach
 from doorbell.nvme.driver import Driver
 from doorbell.vm.guest import Guest, Vm
 from running_guest import Running
-from test_vfio_user import new_driver
+from served_drives import new_driver
 from test_vm import GUEST, pytestmark
 
 pytestmark = [

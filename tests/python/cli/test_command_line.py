@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: its help, its arguments, its exit status, and that every error is one line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from doorbell.cli import main as cli
+from doorbell.cli import testing
+from doorbell.errors import UserError
+from test_launcher import cache as cache  # the fixture
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in cli.COMMANDS)
+
+
+def raiser(error: BaseException):
+    def command() -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "text"),
+    [
+        (UserError("no such\n top"), 2, "doorbell: no such top\n"),
+        (UserError("lint failed", status=1), 1, "doorbell: lint failed\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (KeyError("x"), 1, "doorbell: internal error: KeyError: 'x' (details: {cache}/last-error.txt)\n"),
+    ],
+)
+def test_errors_are_one_line(
+    error: BaseException, status: int, text: str, cache: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.delenv("DOORBELL_DEBUG", raising=False)
+    monkeypatch.setattr(cli, "load", lambda name: raiser(error))
+    assert cli.run(["lint"]) == status
+    assert capsys.readouterr().err == text.format(cache=cache)
+
+
+@pytest.mark.parametrize("line", ["nosuch", "lint --nosuch", "build --data-w x", "build --data-w 100"])
+def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(line.split()) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("doorbell: ") and err.count("\n") == 1
+
+
+def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "later", cli.Subcommand("doorbell.nosuch", "Later.", ""))
+    assert cli.run(["later"]) == 2
+    assert "not part of this version" in capsys.readouterr().err
+
+
+def test_exit_status_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    import typer
+
+    monkeypatch.setattr(cli, "load", lambda name: raiser(typer.Exit(7)))
+    assert cli.run(["vm"]) == 7
+    monkeypatch.setattr(cli, "load", lambda name: lambda: 9)
+    assert cli.run(["vm"]) == 9
+    monkeypatch.setattr(cli, "load", lambda name: lambda: sys.exit(4))
+    assert cli.run(["vm"]) == 4
+
+
+def test_pytest_arguments() -> None:
+    plain = testing.pytest_args("", False, 2, [])
+    assert "not nightly" in plain and "-k" not in plain
+    full = testing.pytest_args("fifo", True, 1, ["tests/rtl", "-x"])
+    assert "not nightly" not in full and full[-4:] == ["-k", "fifo", "tests/rtl", "-x"]
+
+
+def test_waves_of_all_tests_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
+    """They would fill the disk."""
+    assert cli.run(["test", "--wave", "--no-lint", "-x"]) == 2
+    assert "choose some, with -k" in capfd.readouterr().err

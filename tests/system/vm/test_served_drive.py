@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The vfio-user server with a drive behind it: clients as QEMU and as SPDK are, resets, memory that goes, an image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vfio_client as vc
+from doorbell.errors import UserError
+from doorbell.nvme.constants import NvmOpc
+from served_drives import drive_server, exercise, new_driver
+
+
+@pytest.mark.parametrize("spdk", [False, True], ids=["qemu", "spdk"])
+def test_drive(tmp_path: Path, spdk: bool) -> None:
+    with drive_server(tmp_path) as path:
+        for round_ in range(2):  # the second client finds a drive like new, with the data of the first
+            drive, driver = new_driver(path, spdk=spdk)
+            driver.start(queues=2, entries=16)
+            exercise(driver, round_)
+            if round_:
+                driver.stop()
+            else:  # leave in the middle of something
+                driver.submit(1, NvmOpc.READ, 0, 63, driver.buffer(64 * 512), ring=True)
+            drive.close()
+
+
+def test_drive_reset_and_flr(tmp_path: Path) -> None:
+    with drive_server(tmp_path) as path:
+        drive, driver = new_driver(path)
+        driver.start(queues=2, entries=16)
+        for how in (driver.disable, driver.flr, lambda: (drive.client.ask(vc.RESET), driver._forget_queues())):
+            for q in (1, 2):
+                driver.submit(q, NvmOpc.READ, 0, 63, driver.buffer(64 * 512), ring=True)
+            how()
+            driver.start(queues=2, entries=16)
+            exercise(driver, ios=4)
+        drive.close()
+
+
+def test_drive_remap_while_enabled(tmp_path: Path) -> None:
+    """SeaBIOS does that: all memory goes and comes back while the controller is enabled."""
+    with drive_server(tmp_path) as path:
+        drive, driver = new_driver(path)
+        driver.start(queues=2, entries=16)
+        for _ in range(5):
+            drive.client.unmap(driver.memory.base, driver.memory.size)
+            drive.client.map(driver.memory.base, driver.memory.size, driver.memory.fd)
+            exercise(driver, ios=3, largest=8)
+        drive.close()
+
+
+@pytest.mark.rtl
+def test_drive_by_messages(tmp_path: Path) -> None:
+    """All of host memory by messages: slow, and right."""
+    with drive_server(tmp_path) as path:
+        drive, driver = new_driver(path, messages=True)
+        driver.start(queues=2, entries=16)
+        exercise(driver, ios=6, largest=16)
+        assert drive.client.served > 20
+        drive.close()
+
+
+def test_image(tmp_path: Path) -> None:
+    image = tmp_path / "disk"
+    with drive_server(tmp_path, image=image, size="16m") as path:
+        drive, driver = new_driver(path)
+        driver.start(queues=1, entries=16)
+        source = driver.buffer(4096)
+        source.write(b"lasting " * 512)
+        driver.run(driver.submit(1, NvmOpc.WRITE, 8, 7, source))
+        drive.close()
+    assert image.stat().st_size == 16 << 20
+    assert image.read_bytes()[4096:8192] == b"lasting " * 512
+    with drive_server(tmp_path, image=image, size=None) as path:
+        drive, driver = new_driver(path)
+        driver.start(queues=1, entries=16)
+        target = driver.buffer(4096)
+        driver.run(driver.submit(1, NvmOpc.READ, 8, 7, target))
+        assert target.read() == b"lasting " * 512
+        drive.close()
+    with pytest.raises(UserError, match="end would be lost"), drive_server(tmp_path, image=image, size="8m"):
+        pass
+
+
+@pytest.mark.parametrize(("options", "text"), [({"size": "17"}, "capacity"), ({"size": "many"}, "size"),
+                                               ({"link": "gen9x8"}, "link"),
+                                               ({"top": "db_vcsd", "image": Path("any")}, "their files")])  # fmt: skip
+def test_bad_options(tmp_path: Path, options: dict[str, Any], text: str) -> None:
+    with pytest.raises(UserError, match=text), drive_server(tmp_path, **options):
+        pass
