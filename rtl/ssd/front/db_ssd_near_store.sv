@@ -5,7 +5,7 @@
 // Why so: how long a result is, and whether there is one, is known when it ends; the result's place holds it until then.
 // And decode checks the Write as any other: namespace, gate, reservation, lock, extent; all that follows is a Write's.
 // There is room for each command that comes again, so nobody waits for it.
-// Latency: 3 cycles from s_again to the entry. Throughput: an entry in 3 cycles.
+// Latency: 4 cycles from s_again to the entry. Throughput: an entry in 4 cycles.
 module db_ssd_near_store
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*;
 #(
@@ -35,16 +35,17 @@ module db_ssd_near_store
 
   // ---- which commands come again
   near_again_t again, again_q;
-  logic        next_valid, take, look_q, give_q;
+  logic        next_valid, take, look_q, find_q, give_q;
   db_fifo #(.WIDTH($bits(near_again_t)), .DEPTH(NUM_CMDS)) i_again (
     .clk, .rst, .s_valid(s_again_valid), .s_ready(s_again_ready), .s_data(s_again), .m_valid(next_valid),
     .m_ready(take), .m_data(again), .level());
-  assign take = next_valid && !look_q && !give_q;
+  assign take = next_valid && !look_q && !find_q && !give_q;
   always_ff @(posedge clk) begin
     if (take) again_q <= again;
     look_q <= take;
-    give_q <= look_q || (give_q && !m_sqe_ready);
-    if (rst) {look_q, give_q} <= '0;
+    find_q <= look_q;
+    give_q <= find_q || (give_q && !m_sqe_ready);
+    if (rst) {look_q, find_q, give_q} <= '0;
   end
 
   // ---- what its slot keeps
@@ -66,10 +67,12 @@ module db_ssd_near_store
     .clk, .we(s_cmd_valid), .waddr(s_cmd.slot[AW-1:0]),
     .wdata({args.result[NEAR_BYTES_W-1:9] - 1'b1, s_cmd.fua, s_cmd.sgl, s_cmd.prp1, s_cmd.prp2, s_store}),
     .re(look_q), .raddr(again_q.slot[AW-1:0]), .rdata);
+  logic [31:0] nsid_q;           // a register: decode looks for it before all else
+  always_ff @(posedge clk) if (find_q) nsid_q <= kept.where.nsid == '0 ? again_q.nsid : 32'(kept.where.nsid);
 
   // ---- as an entry
   localparam logic [1:0] PSDT_SGL = 2'd1;
-  assign busy        = next_valid || look_q || give_q;
+  assign busy        = next_valid || look_q || find_q || give_q;
   assign m_slot      = again_q.slot;
   assign m_sqe_valid = give_q;
   always_comb begin
@@ -83,7 +86,7 @@ module db_ssd_near_store
     m_sqe.sqe.opc   = OPC_WRITE;
     m_sqe.sqe.psdt  = kept.sgl ? PSDT_SGL : '0;
     m_sqe.sqe.cid   = again_q.cid;
-    m_sqe.sqe.nsid  = kept.where.nsid == '0 ? again_q.nsid : 32'(kept.where.nsid);
+    m_sqe.sqe.nsid  = nsid_q;
     m_sqe.sqe.prp1  = kept.prp1;
     m_sqe.sqe.prp2  = kept.prp2;
     {m_sqe.sqe.cdw11, m_sqe.sqe.cdw10} = kept.where.slba;

@@ -27,7 +27,7 @@ FETCHED, SQE, PART = (
     layout("db_ssd_near_pkg", "part_t"),
 )
 WRITE = 0x01
-LATENCY, PERIOD = 3, 3
+LATENCY, PERIOD = 4, 4
 
 
 class Bench:
@@ -123,7 +123,7 @@ async def random_traffic(dut: Any) -> None:
 
 @cocotb.test()
 async def latency_and_rate(dut: Any) -> None:
-    """3 cycles to the entry, one every 3; all that can come are taken at once, while decode takes none, too."""
+    """4 cycles to the entry, one every 4; all that can come are taken at once, while decode takes none, too."""
     b = Bench(dut, 2)
     await b.start()
     for _ in range(20):
