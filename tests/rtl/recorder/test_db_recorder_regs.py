@@ -209,7 +209,7 @@ async def the_time_of_a_long_capture_begins_anew(dut: Any) -> None:
     await b.write(4, 2)
     await b.write(0x44, 1000)
     await b.write(4, 1 << CONTROL["DataEnable"])
-    await b.until(0x50, 0xFF, 1, pause=10)
+    await b.until(0x50, 0xFF, 1, tries=8000, pause=10)
     dut.i_regs.time_q.value = (1 << 32) - 2
     await b.wait(1)
     assert await b.read(0x50) >> 4 == (1 << 28) - 1
