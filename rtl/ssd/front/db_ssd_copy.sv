@@ -26,6 +26,7 @@ module db_ssd_copy
   input  logic              s_again_valid,
   output logic              s_again_ready,  ///< always
   input  near_again_t       s_again,
+  output logic              m_sqe_next,     ///< what m_sqe_valid is in the next cycle
   output logic              m_sqe_valid,
   input  logic              m_sqe_ready,
   output fetched_sqe_t      m_sqe,
@@ -140,6 +141,7 @@ module db_ssd_copy
   assign busy        = state_q != REST || next_valid;
   assign m_slot      = again_q.slot;
   assign m_sqe_valid = give_q;
+  assign m_sqe_next  = !rst && (state_q == CHECK || (give_q && !m_sqe_ready));
   assign m_part      = '{valid: m_sqe_valid, slot: again_q.slot, stores: 1'b0, more: more, memory: kept.args.memory,
                          bad: bad_q, overlaps: overlaps_q};
   always_comb begin

@@ -235,13 +235,19 @@ module db_ssd_front
   near_store_t       where;
   // what decode takes: entries that were fetched; before them Writes of results, and before these ranges of a Memory Copy
   logic              decode_ready, part_aborted, copy_valid, copy_ready, copy_busy;
-  logic              store_valid, store_ready, store_busy;
+  logic              store_valid, store_ready, store_busy, copy_next, store_next;
+  logic              part_valid_q;  // copy_valid or store_valid, as a register: decode looks at it before all else
   fetched_sqe_t      entry, copy_sqe, store_sqe;
   part_t             part, copy_part, store_part;
   logic [SLOT_W-1:0] copy_slot, store_slot;
   assign entry     = copy_valid ? copy_sqe : store_valid ? store_sqe : sqe;
-  assign part      = copy_valid ? copy_part : store_part;
-  assign sqe_ready = decode_ready && !copy_valid && !store_valid;
+  always_comb begin
+    part       = copy_valid ? copy_part : store_part;
+    part.valid = part_valid_q;
+  end
+  always_ff @(posedge clk) part_valid_q <= copy_next || store_next;
+  assert property (@(posedge clk) disable iff (ctrl_rst) part_valid_q == (copy_valid || store_valid));
+  assign sqe_ready = decode_ready && !part_valid_q;
   db_ssd_fetch #(.DATA_W(DATA_W)) i_fetch (
     .clk, .rst(ctrl_rst), .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_info, .s_axis_user,
     .m_sqe_valid(sqe_valid), .m_sqe_ready(sqe_ready), .m_sqe(sqe));
@@ -250,8 +256,8 @@ module db_ssd_front
     .free_valid(s_retired_valid && s_retired.io), .free_tag(s_retired.slot[POOL_W-1:0]), .used());
   db_ssd_decode #(.NUM_FN(NUM_FN), .NUM_NS(NUM_NS), .UNCORRECTABLE(UNCORRECTABLE), .SGL(SGL), .NEAR(NEAR),
                   .SLM(SLM)) i_decode (
-    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid || copy_valid || store_valid),
-    .s_sqe_ready(decode_ready), .s_sqe(entry), .s_abort(copy_valid || store_valid ? part_aborted : sqe_abort),
+    .clk, .rst(ctrl_rst), .cache_off, .s_sqe_valid(sqe_valid || part_valid_q),
+    .s_sqe_ready(decode_ready), .s_sqe(entry), .s_abort(part_valid_q ? part_aborted : sqe_abort),
     .s_part(part), .s_slot_valid(slot_valid), .s_slot_ready(slot_ready), .s_slot(SLOT_W'(slot)),
     .m_ctx_valid, .m_ctx_slot, .m_ctx, .m_ctx_void(ctx_void), .m_ctx_again(ctx_again), .m_ctx_stored(ctx_stored),
     .m_head_valid(head_valid), .m_head_sqid(head_sqid), .m_head(head), .m_fetch_err(fetch_err),
@@ -264,11 +270,11 @@ module db_ssd_front
     db_ssd_near_store #(.NUM_CMDS(NUM_CMDS)) i_store (
       .clk, .rst(ctrl_rst), .busy(store_busy), .s_cmd_valid(m_read_valid && m_cmd.desc.stores), .s_cmd(m_cmd),
       .s_store(where), .s_again_valid(s_again_valid && !s_again.copies), .s_again_ready(store_ready), .s_again,
-      .m_sqe_valid(store_valid), .m_sqe_ready(decode_ready && !copy_valid), .m_sqe(store_sqe), .m_part(store_part),
-      .m_slot(store_slot));
+      .m_sqe_next(store_next), .m_sqe_valid(store_valid), .m_sqe_ready(decode_ready && !copy_valid), .m_sqe(store_sqe),
+      .m_part(store_part), .m_slot(store_slot));
   end else begin : g_no_near
     logic unused_ok;
-    assign {store_ready, store_busy, store_valid, store_sqe, store_part, store_slot} = '0;
+    assign {store_ready, store_busy, store_next, store_valid, store_sqe, store_part, store_slot} = '0;
     assign unused_ok = &{1'b0, s_again_valid, s_again, where, ctx_again, ctx_stored, part_aborted};
   end
   if (SLM) begin : g_copy
@@ -277,11 +283,13 @@ module db_ssd_front
       .s_cmd_valid(m_read_valid && m_cmd.desc.copies && m_cmd.desc.from_pointer), .s_cmd(m_cmd),
       .s_range(s_copy_range), .m_moves(copy_moves), .m_moves_bytes(copy_moves_bytes),
       .s_again_valid(s_again_valid && s_again.copies), .s_again_ready(copy_ready), .s_again,
-      .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe), .m_part(copy_part), .m_slot(copy_slot),
+      .m_sqe_next(copy_next), .m_sqe_valid(copy_valid), .m_sqe_ready(decode_ready), .m_sqe(copy_sqe),
+      .m_part(copy_part), .m_slot(copy_slot),
       .s_passed(m_ctx_valid && ctx_again && !ctx_stored), .s_passed_bytes(m_ctx.bytes));
   end else begin : g_no_copy
     logic unused_copy;
-    assign {copy_moves, copy_moves_bytes, copy_busy, copy_ready, copy_valid, copy_sqe, copy_part, copy_slot} = '0;
+    assign {copy_moves, copy_moves_bytes, copy_busy, copy_ready, copy_next, copy_valid, copy_sqe, copy_part,
+            copy_slot} = '0;
     assign unused_copy = &{1'b0, s_copy_range};
   end
   assign s_again_ready = s_again.copies ? copy_ready : store_ready;

@@ -22,6 +22,7 @@ module db_ssd_near_store
   input  logic              s_again_valid,
   output logic              s_again_ready,  ///< always
   input  near_again_t       s_again,
+  output logic              m_sqe_next,     ///< what m_sqe_valid is in the next cycle
   output logic              m_sqe_valid,
   input  logic              m_sqe_ready,
   output fetched_sqe_t      m_sqe,
@@ -44,8 +45,8 @@ module db_ssd_near_store
     if (take) again_q <= again;
     look_q <= take;
     find_q <= look_q;
-    give_q <= find_q || (give_q && !m_sqe_ready);
-    if (rst) {look_q, find_q, give_q} <= '0;
+    give_q <= m_sqe_next;
+    if (rst) {look_q, find_q} <= '0;
   end
 
   // ---- what its slot keeps
@@ -75,6 +76,7 @@ module db_ssd_near_store
   assign busy        = next_valid || look_q || find_q || give_q;
   assign m_slot      = again_q.slot;
   assign m_sqe_valid = give_q;
+  assign m_sqe_next  = !rst && (find_q || (give_q && !m_sqe_ready));
   always_comb begin
     m_part          = '0;
     m_part.valid    = m_sqe_valid;
