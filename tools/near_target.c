@@ -118,11 +118,13 @@ enum near_aim near_target_aim(struct near_target* t, const struct near_file* sou
         snprintf(own, sizeof own, "it is smaller than the source now");
         goto none;
     }
-    if (strcmp(f->device->controller, source->device->controller) || f->device->nsid > NEAR_STORE_NSID) {
+    bool own_namespace = f->device == source->device;
+    if (strcmp(f->device->controller, source->device->controller) ||
+        (!own_namespace && f->device->nsid > NEAR_STORE_NSID)) {
         snprintf(own, sizeof own, "it does not lie on %s, as the source does", source->device->controller);
         goto cpu;
     }
-    if (f->device == source->device && overlap(f, source)) {
+    if (own_namespace && overlap(f, source)) {
         snprintf(own, sizeof own, "it has blocks of the source");
         goto none;
     }

@@ -377,10 +377,12 @@ def submit(
     buffer: one that the caller has.
     source: an address in memory, where the data are instead of in the blocks.
     """
+    if not 0 <= to_nsid <= STORE_NSID >> 8:
+        raise ValueError(f"a command that stores names namespaces up to {STORE_NSID >> 8}, not {to_nsid}")
     size = blocks * drive.block_size
     room = size if room is None else room
     opcode, where = (VendorIoOpc.NEAR, 0) if to is None else (VendorIoOpc.NEAR_STORE, to)
-    flags = (FROM_MEMORY if source is not None else 0) | (to_nsid << 8 & STORE_NSID)
+    flags = (FROM_MEMORY if source is not None else 0) | to_nsid << 8
     return drive.submit(
         qid, opcode, slba, blocks - 1, buffer or drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
         cdw2=where & 0xFFFFFFFF, cdw3=where >> 32, cdw13=size if length is None else length, cdw14=room,

@@ -10,7 +10,7 @@
 module db_csd_near_crossbar
   import db_csd_near_pkg::*;
 #(
-  parameter int DATA_W = 256,  ///< bits: 128, 256, 512
+  parameter int DATA_W = 256,  ///< bits: 128, 256, 512; any whole bytes will do
   parameter int SLOTS  = 5     ///< 1..8
 ) (
   input  logic [SLOTS-1:0][SLOTS-1:0]  route,         ///< rows of slot s go to those of route[s]
@@ -38,6 +38,10 @@ module db_csd_near_crossbar
   output logic [DATA_W-1:0]            m_data,        ///< of a row of the media, 0 behind the bytes that count
   output near_row_t                    m_row
 );
+  if (DATA_W < 8 || DATA_W % 8 != 0 || SLOTS < 1 || SLOTS > NEAR_SLOTS_MOST) begin : g_bad
+    $error("%m: DATA_W must be whole bytes (is %0d), SLOTS 1..8 (is %0d)", DATA_W, SLOTS);
+  end
+
   for (genvar s = 0; s < SLOTS; s++) begin : g_slot
     always_comb begin
       slot_valid[s] = s_valid && s_to[s];

@@ -19,6 +19,7 @@
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
 //   user data beyond MDTS; Write with a directive                  Invalid Field
 //   near-storage command: bytes of data or result, reserved bits   Invalid Field
+//   ... that stores: its Write, when it comes, of no whole blocks   Invalid Field
 //   user data of a locked namespace                                Access Denied
 //   several functions: more ranges than a piece has, in a list     Invalid Number of SGL Descriptors
 //   Execute Program: no such program, not active, no such ranges   what db_ssd_programs says

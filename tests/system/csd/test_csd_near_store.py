@@ -402,6 +402,8 @@ def test_another_namespace_says_no(make_drive: MakeDrive) -> None:
     ends(Status.LBA_RANGE, to=last)
     ends(Status.LBA_RANGE, to=(1 << 64) - 1)
     ends(Status.INVALID_NS, to_nsid=255, log=255)
+    with pytest.raises(ValueError, match="up to 255, not 258"):  # its lower bits would be namespace 2
+        near.run(drive, 0, 0, 8, to=8, to_nsid=258)
     ends(Status.INVALID_FIELD, to_nsid=3, log=3)  # there is none
     drive.set_features(Feature.WRITE_PROTECT, 1, nsid=2)
     ends(Status.NS_WRITE_PROTECTED)
