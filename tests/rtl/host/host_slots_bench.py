@@ -67,7 +67,7 @@ class Bench:
         self.choices = OFTEN
         self.gens: dict[int, list[int]] = {}  # of a slot: generations so far
         self.repeats = 0  # entries that came again, of a command that is over
-        self.bad = 0
+        self.bad = self.ended = 0  # completions of nobody; slots that have ended as the drive says
         self.results: dict[int, int] = {}  # lba -> status the drive gave last
         self.max_flight = 0
         self.fill = self.freed = self.reads = 0  # units: written, read out, given a place for what is read
@@ -153,6 +153,7 @@ class Bench:
         self.ctx_read = self.ctx_slot if d.s_ctx_re.value else None
         late = bool(d.m_late_valid.value)
         self.bad += int(d.stat_bad.value)
+        self.ended += int(d.stat_retire.value)
         await RisingEdge(d.clk)
         self.cycle += 1
         if took:

@@ -53,6 +53,7 @@ async def traffic_in_order(dut):
     for buf, length, _last, _err in b.outs:
         assert buf == place % RING
         place += length
+    assert b.ended == len(parts)
 
 
 @cocotb.test()
@@ -156,7 +157,7 @@ async def resets_report_and_death(dut):
     b.forget()
     for _ in range(60 + 4 * n):
         await b.step()
-    assert b.statuses == [(i, ABORTED) for i in range(b.limit)]
+    assert b.statuses == [(i, ABORTED) for i in range(b.limit)] and not b.ended
     b.complete_pct = 100
     dut.io_up.value = 1
     for _ in range(600):
@@ -168,7 +169,7 @@ async def resets_report_and_death(dut):
     for _ in range(1200):
         await b.step()
     assert b.statuses == [(i, b.results[100 + i]) for i in range(40)]
-    b.complete_pct = 0
+    ended, b.complete_pct = b.ended, 0
     b.parts.extend((READ, 200 + i, 8, i, 1) for i in range(3))
     for _ in range(60):
         await b.step()
@@ -180,6 +181,7 @@ async def resets_report_and_death(dut):
         await b.step()
     assert b.statuses[40:] == [(t, PATH_ERROR) for t in (0, 1, 2, *range(10, 40))]
     assert all(o[3] for o in b.outs[-33:])
+    assert b.ended == ended == n - b.limit + 40
 
 
 @cocotb.test()
