@@ -90,7 +90,10 @@ async def keys(dut: Any) -> None:
         assert await read(dut, KEY_SLOT) == 1
     dut.reducing.value = 1
     assert await read(dut, KEY_STATUS) == 16 << 8 | 2
-    # a slot that there is not
+    # a slot that there is not, while all others have keys
+    dut.key_slots.value = (1 << len(dut.key_slots)) - 1
+    await write(dut, KEY_CTL, 15)
+    assert await read(dut, KEY_SLOT) == 3
     await write(dut, KEY_CTL, 1 << 31 | 16)
     for _ in range(4):
         await RisingEdge(dut.clk)
