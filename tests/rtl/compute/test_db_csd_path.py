@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_csd_path: contexts to packets, what goes around the operators, and that nothing passes without its key.
+"""db_csd_path: contexts to packets, what goes around the operators, results, and that nothing passes without its key.
 
 There are no keys here (db_csd_aes has its own test): commands in AES come out as zeros and with an error to their end.
 """
@@ -15,13 +15,16 @@ import pytest
 import rtl_bench as bench
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
-from csd_bench import pack_ctx, random_context
+from csd_bench import RESULT, pack_ctx, random_context
 from doorbell import build
 from doorbell.build import operator_folders as folders
 from doorbell.compute.operators import Context, Op
+from doorbell.compute.operators.crc32c import Crc32c
+from doorbell.compute.operators.sha256 import Sha256
 from streams import ROW, Sink, Source, reset
 
 Word = tuple[int, ...]  # data, last, dwords, error
+REDUCERS = (Crc32c(), Sha256())  # in the order of m_res
 
 
 def packet(rng: random.Random, context: Context, data_w: int) -> list[Word]:
@@ -53,6 +56,14 @@ def expected(context: Context, row: Word, data_w: int, write: bool) -> Word:
     return data, last, dwords, error, 0
 
 
+def take_results(dut: Any, reduced: list[list[tuple[int, int]]]) -> None:
+    """Tags and digests of the reducers; they are taken at once."""
+    for i, seen in enumerate(reduced):
+        if int(dut.m_res_valid.value) >> i & 1:
+            result = RESULT.unpack(int(dut.m_res.value) >> RESULT.width * i & (1 << RESULT.width) - 1)
+            seen.append((result["tag"], result["digest"]))
+
+
 @cocotb.test()
 async def packets(dut: Any) -> None:
     data_w = len(dut.s_row_data)
@@ -67,11 +78,12 @@ async def packets(dut: Any) -> None:
         sink = Sink(dut, rng, "m_row", (*ROW, "zero"))
         source.stall, sink.stall = 1 - feed, 1 - drain
         await reset(dut)
-        ops = (Op.PASS, Op.ADD, Op.AES_CTR, Op.AES_XTS, Op.CRC32C)
+        ops = [Op.PASS, Op.ADD, Op.AES_CTR, Op.AES_XTS, Op.CRC32C, *[Op.SHA256] * (os.environ["SHA"] != "0")]
         contexts = [random_context(rng, ops, write=write) for _ in range(40)]
         rows = [packet(rng, c, data_w) for c in contexts]
         want = [expected(c, r, data_w, write) for c, p in zip(contexts, rows, strict=True) for r in p]
         source.queue.extend(r for p in rows for r in p)
+        reduced: list[list[tuple[int, int]]] = [[], []]
         ctx_todo, got, sent, cycles, room = list(contexts), 0, 0, 0, 0
         while got < len(want):
             cycles += 1
@@ -84,6 +96,7 @@ async def packets(dut: Any) -> None:
                 room += 1
             await RisingEdge(dut.clk)
             assert not (sent > got and dut.idle.value == 1), "idle with rows inside"
+            take_results(dut, reduced)
             if word := source.step():
                 room -= word.last
                 sent += 1
@@ -94,17 +107,32 @@ async def packets(dut: Any) -> None:
         for _ in range(5):
             await RisingEdge(dut.clk)
             assert sink.step() is None
+            take_results(dut, reduced)
         assert dut.idle.value == 1
+        for seen, model in zip(reduced, REDUCERS, strict=True):
+            results = [
+                (c.tag, model.result(b"".join(r[0].to_bytes(data_w // 8, "little") for r in p)))
+                for c, p in zip(contexts, rows, strict=True)
+                if c.op == model.CODE
+            ]
+            while len(seen) < len(results):
+                cycles += 1
+                assert cycles < 60_000, "a result is missing"
+                await RisingEdge(dut.clk)
+                take_results(dut, reduced)
+            assert sorted(seen) == sorted(results)
 
 
-@pytest.mark.parametrize(("data_w", "direction"), [(256, 1), bench.rare(128, 1), bench.rare(256, 0)])
-def test_path(data_w: int, direction: int) -> None:
+@pytest.mark.parametrize(
+    ("data_w", "direction", "sha"), [(256, 1, 2), bench.rare(256, 1, 0), bench.rare(128, 1, 0), bench.rare(256, 0, 0)]
+)
+def test_path(data_w: int, direction: int, sha: int) -> None:
     gen = build.regs() / "rtl"
     ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]
     bench.run(
         __file__,
         "db_csd_path",
-        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": 0, "KEY_SLOTS": 2},
+        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": sha, "KEY_SLOTS": 2},
         extra_sources=tuple(ops),
-        env={"DIR": str(direction)},
+        env={"DIR": str(direction), "SHA": str(sha)},
     )
