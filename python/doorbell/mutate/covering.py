@@ -89,6 +89,13 @@ def _simulated() -> dict[str, list[Path]]:
     return found
 
 
+def _module_of(name: str) -> str:
+    """What a test is named after: the longest begin of its name that is a module."""
+    while name and find_module(name) is None:
+        name = name.rpartition("_")[0]
+    return name
+
+
 def _benches(module: str) -> list[str]:
     """Files with tests of this module: by its name, by what else is behind it (test_db_x_functions.py), by what they
     simulate."""
@@ -97,7 +104,7 @@ def _benches(module: str) -> list[str]:
     if not own and file is not None:  # an operator's test is beside it
         beside = TESTS / "rtl" / "common" if file.parent.name == "common" else file.parent
         own = sorted(beside.glob(f"test_{file.parent.name}.py"))
-    more = [f for f in sorted((TESTS / "rtl").rglob(f"test_{module}_*.py")) if find_module(f.stem[5:]) is None]
+    more = [f for f in sorted((TESTS / "rtl").rglob(f"test_{module}_*.py")) if _module_of(f.stem[5:]) == module]
     named = own + more
     named += [f for f in _simulated().get(module, []) if f not in named]
     return [str(f.relative_to(paths.ROOT)) for f in named]

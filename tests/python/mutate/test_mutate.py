@@ -111,6 +111,11 @@ def test_a_bench_with_another_name_is_found_by_what_it_simulates() -> None:
     assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_sgl_walk") if c.far == 2]
 
 
+def test_a_bench_of_a_part_is_none_of_a_module_with_a_shorter_name() -> None:
+    assert ("tests/rtl/ssd/test_db_ssd_cq_functions.py",) in [c.arguments for c in checks_of("db_ssd_cq") if c.far == 0]
+    assert [c for c in checks_of("db_ssd") if c.far < WHOLE] == []
+
+
 LOOKS = "text = (here / 'x.sv').read_text()\n    while '<<' in text: pass\n    assert text != 'a | b\\n'"
 
 
