@@ -73,7 +73,7 @@ module db_rec_lane_blocks
       lost_blocks_q <= '0;
       lost_q        <= 1'b0;
     end else if (flush) begin
-      lost_blocks_q <= lost_blocks_q + 12'(new_block) + (flush_q[0] ? 12'd0 : out_q);
+      lost_blocks_q <= lost_blocks_q + 12'(new_block) + out_q;  // out_q: 0 from the flush's second cycle on
       lost_q        <= lost_q || (flush_q[3] && lost_blocks_q != '0);
     end
     if (flush) kill_q <= 1'b1;
