@@ -155,7 +155,7 @@ module db_ssd_sq_fn_share
   assign shared_free = shared_free_q;
   assign gathering   = !shared_free_q && free_q != '0;
   always_ff @(posedge clk) begin
-    if (state == ST_AVAIL || state == ST_DOORBELL) own_left_q <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : '0;
+    own_left_q <= share.below ? 7'(QUEUE_MIN) - share.cmds[6:0] : '0;
     own_over_q <= state == ST_RETIRE && io && share.cmds <= 9'(QUEUE_MIN);
     if (go)                        kept_q <= kept_q - $signed({4'd0, count < own_left_q ? count : own_left_q});
     else if (over_q && own_over_q) kept_q <= kept_q + 11'sd1;
