@@ -23,7 +23,7 @@ async def words(b: Bench, drive: int, first: int, count: int) -> list[int]:
 @cocotb.test()
 async def counters_begin_anew(dut: Any) -> None:
     """BlocksLost, malformed blocks and the buckets of latencies: each has the sum modulo 2^32, and no word beside it
-    notices."""
+    notices. Those of the stream are 0 when the next capture begins."""
     b = Bench(dut, N, DATA, STREAM, stall=0.1)
     await b.start()
     ram = dut.i_control.i_counters.i_ram.mem_q
@@ -57,6 +57,11 @@ async def counters_begin_anew(dut: Any) -> None:
         counted = [(value + 1) % END for value in buckets]
         assert sum(counted) == PER and max(counted) > 0, counted
         assert lost == END - 1, "a malformed block is there"
+    dut.i_regs.format_q.value = 7
+    await b.write(0x04, 0)
+    await b.write(0x04, 4)
+    await b.until(0x50, 0xFF, 1, pause=10)
+    assert await b.read(0x10) == await b.read(0x1808) == 0
 
 
 def test_db_rec_counters() -> None:

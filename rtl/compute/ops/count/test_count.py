@@ -12,6 +12,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge
 from csd_bench import RESULT, assert_full_rate, command_rows, random_context, run_operator, run_rows, start
 from doorbell.build import operator_folders as folders
+from doorbell.compute.operators import Context
 
 COUNT = folders.by_name("count")
 
@@ -49,6 +50,34 @@ async def commands(dut: Any) -> None:
         if look == 1.0:
             assert came[0] - went[0] == COUNT.latency
             assert_full_rate(came)
+
+
+@cocotb.test()
+async def results_wait(dut: Any) -> None:
+    """While nobody takes results the stream waits, and no result is lost."""
+    cocotb.start_soon(Clock(dut.clk, 4, "ns").start())
+    data_w = len(dut.s_axis_tdata)
+    rng = random.Random(4)
+    await start(dut)
+    rows, want = [], []
+    for tag in range(64):
+        data = bytes(rng.choice(b"\0\n") for _ in range(512))
+        rows += command_rows(Context(COUNT.code, lbads=9, tag=tag, param=0x0A), data, data_w)
+        want.append((tag, data.count(b"\n")))
+    dut.m_res_ready.value = 0
+    task = cocotb.start_soon(run_rows(dut, rows))
+    for _ in range(2 * len(rows)):
+        await RisingEdge(dut.clk)
+    assert not task.done(), "the stream does not wait"
+    dut.m_res_ready.value = 1
+    got = []
+    while len(got) < len(want):
+        await ReadOnly()
+        if dut.m_res_valid.value:
+            got.append(tuple(RESULT.unpack(int(dut.m_res.value)).values()))
+        await RisingEdge(dut.clk)
+    assert got == want
+    assert (await task)[0] == rows
 
 
 @pytest.mark.parametrize("data_w", [128, 512])
