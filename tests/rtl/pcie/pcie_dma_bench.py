@@ -95,7 +95,7 @@ class Bench:
         self.unreported: deque[int] = deque()  # sequence numbers of requests inside the hard block
         self.sent = {"read": 0, DATA: 0, POST: 0}
         self.rq_cycles: list[int] = []
-        self.page = 0
+        self.page = self.resting = 0  # resting: cycles that it has been idle with something inside, which moves
 
     async def start(self) -> None:
         cocotb.start_soon(Clock(self.dut.clk, 4, unit="ns").start())
@@ -245,6 +245,8 @@ class Bench:
         await RisingEdge(d.clk)
         if beat is not None and self.rc.ready.value == 0:
             self.model.refused(beat)
+        self.resting = self.resting + 1 if d.idle.value == 1 and self.inside() else 0
+        assert self.resting < 3, "idle with reads, rows or writes that wait inside"
         self.look(rows_ready)
         self.cycle += 1
         await FallingEdge(d.clk)
@@ -365,6 +367,9 @@ class Bench:
         if last:
             c.packets.popleft()
             c.done += 1
+
+    def inside(self) -> bool:
+        return bool(self.model.pending or any(c.packets for c in self.clients) or any(self.want_writes.values()))
 
     def rq_at_rest(self) -> bool:
         return not self.beats and self.held is None and self.watch.held is None and self.watch.unpacker.open is None
