@@ -10,6 +10,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 from recorder_model import OP_FLUSH, OP_TRIM, OP_WRITE, Bench
+from structs import layout
 
 N = int(os.environ.get("REC_N", "2"))
 STREAM = int(os.environ.get("REC_STREAM", "256"))
@@ -250,6 +251,35 @@ async def stop_and_limit(dut: Any) -> None:
     await b.wait(500)
     assert len(b.source) == 4096 * 8 // STREAM
     b.source.clear()
+
+
+@cocotb.test()
+async def what_is_in_the_buffer_is_recorded(dut: Any) -> None:
+    """While the buffer in memory is not empty a capture goes on; DataEnable again meanwhile is of the next one."""
+    b = await ready(dut)
+    blocks = [b.block(k) for k in range(4 * N)]
+    b.put("buffer", layout("db_rec_pkg", "buffer_state_t").pack(busy=1))
+    for k, start in enumerate((30, 60)):
+        await capture(b, start, 100)
+        for data in blocks[N * k : N * (k + 1)]:
+            b.feed(data)
+        while b.source:
+            await b.wait(1)
+        assert int(dut.any_enable.value) == (k == 0)
+        await b.write(0x04, 4 * k)
+    b.put("buffer", 0)
+    while not dut.any_enable.value:
+        await b.wait(1)
+    check(b, 30, blocks[: 2 * N])
+    for x in b.drives:
+        x.mem.clear()
+    for data in blocks[2 * N :]:
+        b.feed(data)
+    while b.source:
+        await b.wait(1)
+    await b.write(0x04, 0)
+    await finished(b)
+    check(b, 60, blocks[2 * N :])
 
 
 @cocotb.test()
