@@ -84,6 +84,7 @@ class Bench:
         self.answers: deque[int] = deque()
         self.card_rows: deque[tuple[int, int]] = deque()
         self.card_aw: deque[int] = deque()
+        self.card_w: deque[dict[str, int]] = deque()
         self.card_at = 0
         self.card_b = 0
         self.card_answer = False
@@ -283,12 +284,15 @@ class Bench:
         d.s_cmd.value = MEDIA_CMD.pack(self.media[0]) if self.media else 0
         self.card_on = bool(self.card_rows) and (self.card_on or yes())
         card_row = self.card_rows[0] if self.card_on else None
+        card_ar, card_aw, card_w, card_cmd = (yes() for _ in range(4))
         d.m_card_read_rsp.value = READ_RSP.pack(
-            ar_ready=1, r_valid=int(card_row is not None),
+            ar_ready=int(card_ar), r_valid=int(card_row is not None),
             r={"data": card_row[0], "last": card_row[1]} if card_row else 0,
         )  # fmt: skip
-        d.m_card_write_rsp.value = WRITE_RSP.pack(aw_ready=1, w_ready=1, b_valid=int(self.card_b > 0), b=GOOD)
-        d.m_card_cmd_ready.value = 1
+        d.m_card_write_rsp.value = WRITE_RSP.pack(
+            aw_ready=int(card_aw), w_ready=int(card_w), b_valid=int(self.card_b > 0), b=GOOD
+        )
+        d.m_card_cmd_ready.value = int(card_cmd)
         d.s_card_rsp_valid.value = int(self.card_answer)
         self.card_answer = False
         take = [yes() for _ in n]
@@ -335,21 +339,24 @@ class Bench:
         if card_row is not None and request["r_ready"]:
             self.card_rows.popleft()
             self.card_on = False
-        if request["ar_valid"]:
+        if request["ar_valid"] and card_ar:
             first, rows = request["ar"]["addr"] // ROW, request["ar"]["len"] + 1
             self.card_rows.extend((self.card.get(first + i, 0), int(i == rows - 1)) for i in range(rows))
         if self.card_b and write["b_ready"]:
             self.card_b -= 1
-        if write["aw_valid"]:
+        if write["aw_valid"] and card_aw:
             self.card_aw.append(write["aw"]["addr"] // ROW)
-        if write["w_valid"]:
-            self.card[self.card_aw[0] + self.card_at] = write["w"]["data"]
+        if write["w_valid"] and card_w:
+            self.card_w.append(write["w"])
+        while self.card_aw and self.card_w:
+            row = self.card_w.popleft()
+            self.card[self.card_aw[0] + self.card_at] = row["data"]
             self.card_at += 1
-            if write["w"]["last"]:
+            if row["last"]:
                 self.card_aw.popleft()
                 self.card_at = 0
                 self.card_b += 1
-        if d.m_card_cmd_valid.value:
+        if d.m_card_cmd_valid.value and card_cmd:
             assert MEDIA_CMD.unpack(int(d.m_card_cmd.value))["op"] == FLUSH
             self.card_answer = True
         # the SSDs
