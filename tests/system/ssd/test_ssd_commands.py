@@ -207,6 +207,10 @@ def test_compare(drive: Driver) -> None:
     drive.wait(buffers)
     for i, command in enumerate(buffers):
         expect(command, Status.SUCCESS if i % 3 else Status.COMPARE_FAILED)
+    # Zeros on the media are equal to zeros alone.
+    drive.write(100, bytes(1024))
+    assert compare(bytes(1024)) == Status.SUCCESS
+    assert compare(bytes(1000) + b"\1" * 24) == Status.COMPARE_FAILED
 
 
 def test_write_zeroes(drive: Driver) -> None:
