@@ -25,6 +25,7 @@ from streams import ROW, Sink, Source, reset
 
 Word = tuple[int, ...]  # data, last, dwords, error
 REDUCERS = (Crc32c(), Sha256())  # in the order of m_res
+BUILT_IN = [model for model in REDUCERS if os.environ.get(model.CODE.name, "0") != "0"]
 
 
 def packet(rng: random.Random, context: Context, data_w: int) -> list[Word]:
@@ -78,7 +79,7 @@ async def packets(dut: Any) -> None:
         sink = Sink(dut, rng, "m_row", (*ROW, "zero"))
         source.stall, sink.stall = 1 - feed, 1 - drain
         await reset(dut)
-        ops = [Op.PASS, Op.ADD, Op.AES_CTR, Op.AES_XTS, Op.CRC32C, *[Op.SHA256] * (os.environ["SHA"] != "0")]
+        ops = [Op.PASS, Op.ADD, Op.AES_CTR, Op.AES_XTS, *(model.CODE for model in BUILT_IN)]
         contexts = [random_context(rng, ops, write=write) for _ in range(40)]
         rows = [packet(rng, c, data_w) for c in contexts]
         want = [expected(c, r, data_w, write) for c, p in zip(contexts, rows, strict=True) for r in p]
@@ -124,15 +125,15 @@ async def packets(dut: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data_w", "direction", "sha"), [(256, 1, 2), bench.rare(256, 1, 0), bench.rare(128, 1, 0), bench.rare(256, 0, 0)]
+    ("data_w", "direction", "crc", "sha"), [(256, 1, 1, 2), (256, 0, 0, 0), bench.rare(128, 1, 1, 0)]
 )
-def test_path(data_w: int, direction: int, sha: int) -> None:
+def test_path(data_w: int, direction: int, crc: int, sha: int) -> None:
     gen = build.regs() / "rtl"
     ops = [*sorted(gen.glob("db_csd_op*_pkg.sv")), gen / "db_csd_ops.sv", *(f.file for f in folders.find())]
     bench.run(
         __file__,
         "db_csd_path",
-        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "SHA_CORES": sha, "KEY_SLOTS": 2},
+        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "CRC32C": crc, "SHA_CORES": sha, "KEY_SLOTS": 2},
         extra_sources=tuple(ops),
-        env={"DIR": str(direction), "SHA": str(sha)},
+        env={"DIR": str(direction), Op.CRC32C.name: str(crc), Op.SHA256.name: str(sha)},
     )
