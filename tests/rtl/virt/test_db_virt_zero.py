@@ -15,7 +15,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from rtl_bench import rounds
 from streams import start
 from structs import layout
-from virt_media_ssds import AHEAD, GRANULE, GRANULE_LOG2, KIND, NUM, Extent, looked_up, ssd_states, usual
+from virt_media_ssds import AHEAD, GRANULE, GRANULE_LOG2, KIND, NUM, Extent, looked_up, shuffled, ssd_states, usual
 
 ALONE = layout("db_virt_pkg", "alone_t")
 ALL = (1 << NUM) - 1
@@ -197,7 +197,7 @@ async def many_at_once(dut: Any) -> None:
             b.present = b.rng.choice((ALL, ALL, ALL & ~(1 << b.rng.randrange(NUM))))
             b.up = b.present
             b.shift = [b.rng.choice((9, 9, 12)) for _ in range(NUM)]
-            b.table = [None if b.rng.random() < 0.1 else e for e in usual()]
+            b.table = [None if b.rng.random() < 0.1 else e for e in b.rng.choice((usual(), shuffled(b.rng)))]
             for stretch in stretches(b, b.rng.randint(1, SLOTS)):
                 slot = b.ask(*stretch)
                 if b.rng.random() < 0.2:
