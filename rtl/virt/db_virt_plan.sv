@@ -125,7 +125,7 @@ module db_virt_plan
   end
   db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
     .clk, .rst, .ssd_pages, .ssd(up), .m_look_valid, .m_look, .s_extent, .s_valid(ask_q && still_q),
-    .s_ready(map_ready), .s_addr(at_q), .s_bytes({now_q[11:0] == '0, now_q[11:0]}), .m_valid(place_valid),
+    .s_ready(map_ready), .s_addr(at_q), .s_bytes({1'b0, now_q[11:0]}), .m_valid(place_valid),
     .m_ready(place_take), .m_place(place));
   ssd_state_t of;
   assign of = ssd[INDEX_W'(place.ssd)];
