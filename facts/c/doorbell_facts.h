@@ -176,6 +176,7 @@ enum {
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
 #define FROM_MEMORY 0x4u  // CDW15 of a near-storage command: its data lie in memory
+#define FROM_SGL 0x8u  // ... where the SGL descriptor says that is there
 #define STORE_NSID 0xff00u  // ... of one that stores: in which namespace; 0: in its own
 #define NEAR_PREDICATES 4u  // of a Filter, at most
 #define NEAR_COLUMNS 4u  // that it chooses, at most

@@ -22,6 +22,7 @@ package db_ssd_near_pkg;
   // What the entry of a near-storage command says beside its blocks.
   typedef struct packed {
     logic        memory;  // its data lie in memory
+    logic        sgl;     // ... where an SGL says
     near_args_t  args;
     logic [1:0]  bad;     // a size is wrong with blocks of [0] 512, [1] 4096 bytes
     near_store_t store;
@@ -33,16 +34,19 @@ package db_ssd_near_pkg;
     last = bytes - 32'd1;
     return (lba4k ? last >> 12 : last >> 9) > 32'(nlb);
   endfunction
-  function automatic near_fields_t near_fields(input sqe_t sqe, input logic stores);
+  // sgls: their data may lie where an SGL says.
+  function automatic near_fields_t near_fields(input sqe_t sqe, input logic stores, input bit sgls);
     near_fields_t f;
     logic [15:0]  flags;
-    flags    = sqe.cdw15[15:0] & ~FROM_MEMORY & ~(stores ? STORE_NSID : '0);
+    flags    = sqe.cdw15[15:0] & ~FROM_MEMORY & ~(sgls ? FROM_SGL : '0) & ~(stores ? STORE_NSID : '0);
     f.store  = '{nsid: sqe.cdw15[15:8], slba: {sqe.cdw3, sqe.cdw2}};
     f.memory = (sqe.cdw15[15:0] & FROM_MEMORY) != '0;
+    f.sgl    = sgls && (sqe.cdw15[15:0] & FROM_SGL) != '0;
     f.args   = '{data: sqe.cdw13[NEAR_BYTES_W-1:0], result: sqe.cdw14[NEAR_BYTES_W-1:0],
                  number: sqe.cdw15[NEAR_PROGRAMS_LOG2-1:0], phase: sqe.cdw15[31:16]};
     f.bad    = {2{sqe.cdw13 == '0 || sqe.cdw14 == '0 || sqe.cdw14[5:0] != '0 || (stores && sqe.cdw14[8:6] != '0) ||
-                  flags[15:NEAR_PROGRAMS_LOG2] != '0 || (f.memory && sqe.mptr[1:0] != '0)}};
+                  flags[15:NEAR_PROGRAMS_LOG2] != '0 || (f.memory && sqe.mptr[1:0] != '0) ||
+                  (f.sgl && (!f.memory || sqe.mptr[2]))}};
     for (int i = 0; i < 2; i++)
       if (beyond_blocks(sqe.cdw13, sqe.cdw12[15:0], i == 1) || beyond_blocks(sqe.cdw14, sqe.cdw12[15:0], i == 1))
         f.bad[i] = 1'b1;

@@ -40,6 +40,7 @@ package db_ssd_op_pkg;
     logic flush;          // the media makes durable what it holds
     logic computes;       // operators make a result of the media's data; the host gets that (docs/csd/near-storage.md)
     logic memory;         // ... of data that lie in memory instead (db_ssd_read_memory); an entry says so, no opcode
+    logic from_sgl;       // ... where an SGL says, whose one descriptor is at media_addr; likewise
     logic from_pointer;   // ... of those that its data pointer says, and it is media_addr, in memory, where they go
     logic stores;         // ... and when it has got it, it is written to blocks (db_ssd_near_store)
     logic fills;          // zeros go to memory: nothing comes from anywhere

@@ -199,6 +199,7 @@ BAR_MSIX_PBA = 0x3000
 SETTINGS_PAGES = 32  # 4 KiB each, at the end of the media: what a drive remembers without power
 DSM_RANGES = 0x10  # of a Dataset Management, of db_vcsd
 FROM_MEMORY = 0x4  # CDW15 of a near-storage command: its data lie in memory
+FROM_SGL = 0x8  # ... where the SGL descriptor says that is there
 STORE_NSID = 0xFF00  # ... of one that stores: in which namespace; 0: in its own
 NEAR_PREDICATES = 4  # of a Filter, at most
 NEAR_COLUMNS = 4  # that it chooses, at most

@@ -6,7 +6,7 @@
 // have to be loaded, which takes the path for as long. With a list of an SGL it costs LIST stretches or more, so
 // that no list is waited for, and beside them what its descriptors take the walker: 4 cycles each, in which the link
 // moves DATA_W / 2 bytes. A list that goes beyond a page, or on in another segment, counts as all that the walker's
-// budget is (db_nvme_sgl_walk). What goes in pieces (db_ssd_order_pieces) costs so much for each. Divided by the
+// budget is (db_nvme_sgl_walk), and so does that of where data lie. What goes in pieces (db_ssd_order_pieces) costs so much for each. Divided by the
 // weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
@@ -59,9 +59,9 @@ module db_ssd_order_cost
   end
 
   logic [1:0]        valid_q, valid2_q;
-  logic              computes_q, points, points_q, one_piece, far;  // far: of the media's, with AHEAD
+  logic              computes_q, points, lists_q, one_piece, far;  // far: of the media's, with AHEAD
   sgl_desc_t         desc;
-  logic [COST_W:0]   count_q;   // descriptors
+  logic [COST_W:0]   count_q, most, sum;  // descriptors; ... that a list has at most; cost with them
   logic [COST_W-1:0] own;
   order_entry_t      entry_q, entry2_q, entry3_q;
   logic [31:0]       stretches;
@@ -77,21 +77,23 @@ module db_ssd_order_cost
                      desc.kind[3:1] == 3'b001;
   assign one_piece = desc.kind == SGL_LAST_SEGMENT && desc.bytes[31:13] == '0 &&
                      11'(desc.addr[11:3]) + 11'(desc.bytes[12:3]) <= 11'd512;
+  assign most      = (COST_W + 1)'(256) + (COST_W + 1)'(stretches[COST_W-1:0]);
+  assign sum       = (COST_W + 1)'(own) + (count_q >> DESC_LOG2);
   assign own       = computes_q && entry_q.cost[COST_W-1:3] == '0 ? COST_W'(8) : entry_q.cost;
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
                        user_data: AHEAD ? far : s_cmd.desc.user_data && !s_cmd.desc.computes,
                        cost: stretches[COST_W-1:0], step: '0};
-    if (points && stretches < 32'(LIST)) entry_q.cost <= LIST;
+    if ((points || s_cmd.desc.from_sgl) && stretches < 32'(LIST)) entry_q.cost <= LIST;
     else if (stretches == '0)          entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
     computes_q    <= s_cmd.desc.computes;
     entry2_q      <= entry_q;
-    points_q      <= points;
-    count_q       <= one_piece ? (COST_W + 1)'(desc.bytes[12:4])
-                               : (COST_W + 1)'(256) + (COST_W + 1)'(stretches[COST_W-1:0]);
+    lists_q       <= points || s_cmd.desc.from_sgl;
+    count_q       <= (points ? one_piece ? (COST_W + 1)'(desc.bytes[12:4]) : most : '0) +
+                     (s_cmd.desc.from_sgl ? most : '0);
     if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
-    if (SGL && points_q) entry2_q.cost <= own + COST_W'(count_q >> DESC_LOG2);  // MDTS is half of MOST
+    if (SGL && lists_q) entry2_q.cost <= sum[COST_W] ? MOST : sum[COST_W-1:0];
     share_q       <= share_mem_q[entry_q.place];
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);

@@ -114,13 +114,14 @@ module db_ssd_read_engine
   assign m_packet_valid = push && s_cmd.desc.to_host;
   assign m_packet       = '{computes: s_cmd.desc.computes, slot: s_cmd.slot, place: fn_place(s_cmd.fn), args: args};
   // Where its data go, and where those come from that lie in memory. One of both is its data pointer; the other is a
-  // stretch of memory.
+  // stretch of memory, or an SGL there of one descriptor.
   prp_t to, from, pointer, stretch;
   logic swap, walk_memory;
   assign swap    = SLM && s_cmd.desc.from_pointer;
   assign pointer = '{fn: s_cmd.fn, sgl: s_cmd.sgl, prp1: s_cmd.prp1, prp2: s_cmd.prp2,
                      bytes: swap ? s_cmd.bytes : host_bytes};
-  assign stretch = '{fn: s_cmd.fn, sgl: 1'b1, prp1: s_cmd.media_addr, prp2: {32'd0, s_cmd.bytes}, bytes: s_cmd.bytes};
+  assign stretch = '{fn: s_cmd.fn, sgl: 1'b1, prp1: s_cmd.media_addr, bytes: s_cmd.bytes,
+                     prp2: SLM && s_cmd.desc.from_sgl ? {SGL_SEGMENT, 28'd0, 32'd16} : {32'd0, s_cmd.bytes}};
   assign to      = swap ? stretch : pointer;
   assign from    = swap ? pointer : stretch;
   db_fifo #(.WIDTH($bits(prp_t) + SLOT_W + 1), .DEPTH(ROOM)) i_walk (

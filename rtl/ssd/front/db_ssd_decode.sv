@@ -199,7 +199,7 @@ module db_ssd_decode
   logic [2**PLACE_W-1:0] bars_all;
   assign bars_all = 32'(bars);
   near_fields_t near;
-  assign near = near_fields(sqe, op.stores);
+  assign near = near_fields(sqe, op.stores, SLM);
   op_desc_t [2:0] ops;        // by set of commands
   logic     [2:0] refused_of;
   assign ops = {SLM ? programs_desc(sqe.opc) : op, SLM ? memory_desc(sqe.opc) : op, op};
@@ -234,6 +234,7 @@ module db_ssd_decode
     s1_d.directive = s1_d.op.has_directive && sqe.cdw12[23:20] != '0;
     if (NEAR && s1_d.op.computes && s1_d.set == SET_NVM) begin
       s1_d.op.memory      = near.memory;
+      s1_d.op.from_sgl    = near.sgl;
       s1_d.op.counts_read = !near.memory;
       s1_d.from           = sqe.mptr;
       s1_d.near_args      = near.args;

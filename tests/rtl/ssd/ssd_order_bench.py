@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +24,10 @@ READ, WRITE = 0, 1
 KINDS: dict[str, tuple[int, dict[str, int]]] = {
     "read": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1}),
     "near": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "computes": 1}),
+    "pieces": (
+        READ,
+        {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "computes": 1, "memory": 1, "from_sgl": 1},
+    ),
     "memory": (READ, {"read_engine": 1, "to_host": 1, "has_lba": 1, "user_data": 1, "memory": 1}),
     "verify": (READ, {"read_engine": 1, "has_lba": 1}),
     "write": (WRITE, {"write_engine": 1, "from_host": 1, "write": 1, "has_lba": 1, "user_data": 1}),
@@ -39,18 +44,25 @@ STUCK = 60  # cycles, in which a command goes if its engine may have one
 def cost(kind: str, nbytes: int) -> int:
     """In 512 bytes: of data, or 4 KiB for a range of 16 bytes; at least one, at most 4095. A near-storage command has
     at least 4 KiB."""
-    return min(4095, max(8 if kind == "near" else 1, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
+    least = 8 if kind in ("near", "pieces") else 1
+    return min(4095, max(least, (nbytes // 16 * 4096 if kind == "dsm" else nbytes) // 512))
 
 
-def with_list(own: int, data: int, prp1: int, prp2: int, data_w: int) -> int:
-    """What a command costs with its SGL that costs `own` without: with a list at least 2 KiB, and beside them what
-    4 cycles of the data path move for each descriptor. One that is not all in a page of a last segment counts as 256
-    descriptors and one for each 512 bytes of data, which are so many."""
-    kind, length = prp2 >> 60, prp2 & 0xFFFFFFFF
-    if kind not in (SGL_SEGMENT, SGL_LAST):
-        return own
-    one = kind == SGL_LAST and prp1 % 4096 // 8 * 8 + length // 8 * 8 <= 4096
-    return max(own, 4) + (length // 16 if one else 256 + data) * 4 * (data_w // 8) // 512
+SOURCE = (0, 16 | SGL_SEGMENT << 60)
+"""What decode makes of a descriptor in memory that says where data come from: a segment of one."""
+
+
+def with_lists(own: int, data: int, sgls: Iterable[tuple[int, int]], data_w: int) -> int:
+    """What a command costs with its SGLs that costs `own` without: with a list at least 2 KiB, and beside them what
+    4 cycles of the data path move for each descriptor, at most 4095. A list that is not all in a page of a last segment
+    counts as 256 descriptors and one for each 512 bytes of data, which are so many."""
+    descriptors = 0
+    for prp1, prp2 in sgls:
+        kind, length = prp2 >> 60, prp2 & 0xFFFFFFFF
+        if kind in (SGL_SEGMENT, SGL_LAST):
+            one = kind == SGL_LAST and prp1 % 4096 // 8 * 8 + length // 8 * 8 <= 4096
+            descriptors += length // 16 if one else 256 + data
+    return min(4095, max(own, 4) + descriptors * 4 * (data_w // 8) // 512) if descriptors else own
 
 
 def places(prp1: int, prp2: int, first: int, count: int) -> list[int]:
@@ -83,10 +95,9 @@ class Command:
     def cost(self) -> int:
         size = min(self.nbytes, PIECE_BYTES) if self.kind == "dsm" else self.nbytes
         own = cost(self.kind, size)
-        if not self.fields.get("sgl") or self.kind not in MOVERS:
-            return own
         data = own if self.kind == "dsm" else size // 512
-        return with_list(own, data, self.fields["prp1"], self.fields["prp2"], self.data_w)
+        pointer = [(self.fields["prp1"], self.fields["prp2"])] if self.fields.get("sgl") and self.kind in MOVERS else []
+        return with_lists(own, data, pointer + [SOURCE] * (self.kind == "pieces"), self.data_w)
 
 
 class Order:

@@ -14,7 +14,7 @@ import cocotb
 import pytest
 import rtl_bench as bench
 from cocotb.triggers import FallingEdge
-from ssd_order_bench import KINDS, READ, SGL_LAST, SGL_SEGMENT, WRITE, Order, cost, with_list
+from ssd_order_bench import KINDS, READ, SGL_LAST, SGL_SEGMENT, SOURCE, WRITE, Order, cost, with_lists
 
 
 @cocotb.test()
@@ -50,7 +50,8 @@ async def all_busy(
     a command of each. sgls: those of functions that have some."""
     sgls = sgls if sgls and o.sgl else {}
     costs = {f: cost(kind, sizes[f]) for f in sizes}
-    costs |= {f: with_list(costs[f], sizes[f] // 512, *sgl, o.data_w) for f, sgl in sgls.items()}
+    lists = {f: [*[SOURCE] * (kind == "pieces" and o.sgl), *([sgls[f]] if f in sgls else [])] for f in sizes}
+    costs = {f: with_lists(costs[f], sizes[f] // 512, lists[f], o.data_w) for f in sizes}
     for fn, weight in weights.items():
         await o.share(fn, weight)
     engine, each = KINDS[kind][0], o.num_cmds // len(sizes)
@@ -107,6 +108,7 @@ async def lists_pay_for_their_descriptors(dut: Any) -> None:
     o.rate = 2
     lists = {1: (0x1000, 128 * 16 | SGL_LAST << 60), 2: (0x1000, 16 | SGL_SEGMENT << 60)}
     await all_busy(o, "read", {0: 16384, 1: 512, 2: 512}, 250, {}, lists)
+    await all_busy(o, "pieces", {0: 16384, 1: 4096, 2: 512}, 250, {}, lists)
 
 
 @cocotb.test()

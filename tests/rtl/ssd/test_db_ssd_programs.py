@@ -36,6 +36,7 @@ NO_SET, NO_INDEX, NO_PROGRAM, NOT_ACTIVE, TOO_MANY, OVERLAPS = (
     DNR | 0x100 | code for code in (0x8D, 0x8F, 0x96, 0x98, 0x83, 0x87)
 )
 READ, WRITE, COPY, FILL = 0x02, 0x05, 0x01, 0x04  # of a memory
+NEAR, STORE = 0x82, 0x83  # of blocks
 EXECUTE = 0x01  # of programs
 M32 = (1 << 32) - 1
 NVM, MEMORY, PROGRAMS = range(3)
@@ -277,6 +278,32 @@ async def random_commands(dut: Any) -> None:
         seen |= b.seen
     every = (INVALID_OPCODE, INVALID_FIELD, INVALID_NS, LBA_RANGE, NO_SET, NO_INDEX, NO_PROGRAM, NOT_ACTIVE)
     assert seen == {*((i, 0) for i in (0, 1, 2, 5, 9)), *((-1, status) for status in (*every, TOO_MANY))}
+
+
+@cocotb.test()
+async def data_where_an_sgl_says(dut: Any) -> None:
+    """Bit 3 of CDW15 of a near-storage command: MPTR is a descriptor's address, a multiple of 8."""
+    b = Bench(dut, 9)
+    await b.start()
+    pointer = {"sgl": 0, "prp1": 0x1000, "prp2": 0}
+    names = ("known", "has_lba", "has_fua", "user_data", "to_host", "read_engine", "computes", "memory")
+    desc = dict.fromkeys(names, 1)
+    for opc, flags, mptr, sgl in (
+        (NEAR, 4, 0x2004, 0), (NEAR, 12, 0x2008, 1), (NEAR, 12, (1 << 64) - 8, 1), (NEAR, 12, 0x2004, None),
+        (NEAR, 12, 0x2002, None), (NEAR, 12, 0x2001, None), (NEAR, 8, 0x2000, None), (NEAR, 28, 0x2000, None),
+        (STORE, 12, 0x2000, 1), (STORE, 12 | 5 << 8, 0x2000, 1), (STORE, 12, 0x2004, None), (STORE, 8, 0x2000, None),
+    ):  # fmt: skip
+        size = 512 if opc == STORE else 64
+        entry = sqe(opc, nsid=1, prp1=0x1000, more=[512, size, 2 | flags | 7 << 16], to=0, mptr=mptr)
+        own = desc | {"from_sgl": sgl or 0, "stores": int(opc == STORE)}
+        args = ARGS.pack(data=512, result=size, number=2, phase=7)
+        command = {"desc": own, "media_addr": mptr, "bytes": 512, "ns_blocks": args, **pointer}
+        slot = b.rng.randrange(128)
+        b.sqe.queue.append({"fn": number(0), "sqid": NUM_FN, "head": 0, "err": 0, "sqe": entry})
+        b.slot.queue.append((slot,))
+        ctx = {"cid": 0, "nsid": 1, "fn": number(0)}
+        b.want.append((slot, INVALID_FIELD, ctx) if sgl is None else (slot, command, ctx | {"slba": 0}))
+        await b.drain()
 
 
 @cocotb.test()
