@@ -105,8 +105,8 @@ def digests(drive: Driver, messages: int = 16, bytes_each: int = 64 << 10, part:
 
 def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
     """options: of open_sim, in place of a 256-bit drive on Gen3 x8."""
-    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1}, "media_size": 16 << 20}
-    sim = open_sim("rtl", **wanted | options)  # type: ignore[arg-type]
+    wanted = {"top": "db_csd", "data_w": 256, "link": "gen3x8", "params": {"NEAR": 1, "NEAR_SLOTS": 0x63211}}
+    sim = open_sim("rtl", **wanted | {"media_size": 16 << 20} | options)  # type: ignore[arg-type]
     drive = Driver(sim, HostMemory(64 << 20))
     drive.start(queues=1, entries=256)
     text = "".join(f"{i} {random.Random(i).getrandbits(100):x}\n" for i in range(40_000)).encode()[: TOTAL // 2]
@@ -127,6 +127,7 @@ def measure(sizes: tuple[int, ...] = SIZES, **options: object) -> list[Row]:
         "Decrypt, Filter, Aggregate": Crypt(KEY_SLOT, behind=Filter(16, (half,), behind=column)),
         "Grep, lines": Grep((b"ab",), lines=True),  # one of ten
         "Grep and Csv": Grep((b"ab",), lines=True, behind=Csv(0, ord(" "))),
+        "Grep, Grep, Csv": Grep((b"ab",), lines=True, behind=Grep((b"f",), lines=True, behind=Csv(0, ord(" ")))),
     }
     load_key(drive, KEY_SLOT, bytes(range(32)), bytes(range(32, 64)))
     rows = []

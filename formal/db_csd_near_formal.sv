@@ -126,7 +126,7 @@ module db_csd_near_formal
   logic [3:0]        place_q;
   logic [FROM_W-1:0] slots_q, slots;     // of it; of the command whose packet is next
   logic [2:0]        at;                 // where that is, if it has begun
-  assign slots = {ALL'(dut.chain.first | dut.chain.last), ALL'(dut.chain.last)};
+  assign slots = {ALL'(dut.chain.slots), ALL'(dut.chain.last)};
   assign at    = 3'(count_q - 4'd1);
   always_ff @(posedge clk) begin
     if (mine_q) begin
@@ -216,7 +216,8 @@ module db_csd_near_formal
       assert (dut.left_q != '0 && dut.last_q == (dut.left_q <= NEAR_BYTES_W'(DATA_W / 8)));
     end
     if (dut.packet_valid) begin
-      assert ((dut.chain.first == '0) == (dut.chain.last == '0) && (dut.chain.first | dut.chain.last) >> ALL == '0);
+      assert ((dut.chain.first == '0) == (dut.chain.last == '0) && dut.chain.slots >> ALL == '0);
+      assert (((dut.chain.first | dut.chain.last) & ~dut.chain.slots) == '0);
     end
     for (int i = 0; i < 8; i++) begin
       if (how_q[i] == MAKES && from_entry[ahead[i][2:0]][ALL-1:0] == '0) begin
@@ -234,6 +235,6 @@ module db_csd_near_formal
   always_ff @(posedge clk) second_q <= !rst && (second_q || done);
   always_comb if (COVER) begin
     assume (rst == !started_q);
-    cover (done && second_q && mine_q && place_q == '0 && slots_q[0] && how_q[0] == ENDED && count_q > 4'd2);
+    cover (!rst && done && second_q && mine_q && place_q == '0 && slots_q[0] && how_q[0] == ENDED && count_q > 4'd2);
   end
 endmodule

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof of db_csd_near_rename: a command's slots have its own program, and rows go from its first to its last and
-// nowhere else.
+// Proof of db_csd_near_rename: a command's slots have its own program, an operator each, and rows go from its first
+// through all of them to its last and nowhere else.
 //
 // One packet, any (mark), is followed from where it comes in until its command has left its slots; of its owner's
-// program three words: the first, and one each (at_q, any) of what gets the data and of what is behind that. All else
-// is free: other owners' packets, what their programs say, what a function may use, when programs are written and slots
-// go off. Assumed is what the blocks around give. Of the program that is followed: it does not name an operator twice,
-// and has words for each (the firmware). A command leaves slots in which it has begun, 8 are in a slot at most
-// (db_csd_near). What is in a slot is exchanged after it has been off for 4 cycles and was idle (db_csd_near_exchange).
+// program, of up to OPS operators, the heads and one word (at_q, any) of each operator. All else is free: where
+// these words are (what lies at the same place is the same), other owners' packets, what their programs say, what a
+// function may use, when programs are written and slots go off. Assumed is what the blocks around give. Of the
+// program that is followed: behind an operator comes one that a slot can have (the firmware). A command leaves its
+// slots together, once it has begun; 8 are in a slot at most (db_csd_near). What is in a slot is exchanged after it
+// has been off for 4 cycles and was idle (db_csd_near_exchange).
 module db_csd_near_rename_formal
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*;
 #(
   parameter int SLOTS = 3,
+  parameter int OPS   = 3,             // of the program that is followed, at most
   parameter bit COVER = 1'b0           // only one course of events, to show that it can happen
 ) (
   input logic                   clk,
@@ -30,12 +32,12 @@ module db_csd_near_rename_formal
   input logic [31:0]            word,
   input logic                   written,
   input near_owner_t            written_owner,
-  input logic [2:0][31:0]       writes,          // what the three words are then
+  input logic [OPS-1:0][31:0]   writes_head, writes_word,  // what the program is then
   input logic [31:0]            junk             // what is in a slot that was exchanged
 );
   localparam int WORDS_LOG2 = 6;
-  localparam logic [3:0] IDLE = 4'd0, READ = 4'd1, HEAD = 4'd2, MATCH = 4'd3, FIRST = 4'd4, LAST = 4'd5, FETCH = 4'd6,
-                         COME = 4'd7, LOAD = 4'd8, GO = 4'd9;
+  localparam logic [2:0] IDLE = 3'd0, READ = 3'd1, HEAD = 3'd2, MATCH = 3'd3, PICK = 3'd4, COME = 3'd5, LOAD = 3'd6,
+                         GO = 3'd7;
 
   logic                        busy, s_packet_ready, m_packet_valid;
   near_packet_t                m_packet;
@@ -57,36 +59,56 @@ module db_csd_near_rename_formal
   // ---- the program that is followed, whose it is, and what the memory says of it
   typedef struct packed {
     logic       lines;
-    logic [7:0] behind_words, words;
-    logic [3:0] behind, first;
+    logic [7:0] unused_high;
+    logic [7:0] words;
+    logic [2:0] unused_low;
+    logic       more;
+    logic [3:0] op;
   } head_t;
   near_owner_t           mine_q, asked_q;
-  logic [7:0]            at_q;                  // of a word of an operator, as the operator counts
-  logic [WORDS_LOG2-1:0] behind_at_q, addr_q;   // where that word of the second operator is
-  logic [2:0][31:0]      memory_q, was_q;
+  logic [7:0]            at_q;                  // of a word of each operator, as the operator counts
+  logic [WORDS_LOG2-1:0] addr_q;
+  logic [OPS-1:0][31:0]  heads_q, words_q;
   logic                  mine_is_written, read_q;
-  head_t                 head;
+  head_t [OPS-1:0]       head;
+  logic [OPS:0][WORDS_LOG2-1:0]     base;       // where the head of each is; behind the last, what would be the next
+  logic [2*OPS-1:0][WORDS_LOG2-1:0] where;      // heads, and words
+  logic [2*OPS-1:0][31:0]           what;
+  logic [OPS-1:0]        there;                 // the program has that operator
   assign mine_is_written = written && written_owner == mine_q;
-  assign head            = head_t'(memory_q[0][24:0]);
+  assign base[0] = '0;
+  for (genvar k = 0; k < OPS; k++) begin : g_head
+    assign head[k]       = head_t'(heads_q[k][24:0]);
+    assign base[k+1]     = base[k] + WORDS_LOG2'(head[k].words) + WORDS_LOG2'(1);
+    assign where[k]      = base[k];
+    assign where[OPS+k]  = base[k] + WORDS_LOG2'(at_q);
+    assign what[k]       = heads_q[k];
+    assign what[OPS+k]   = words_q[k];
+    if (k == 0) assign there[k] = 1'b1;
+    else assign there[k] = there[k-1] && head[k-1].more;
+  end
   always_ff @(posedge clk) begin
-    mine_q      <= mine_q;
-    at_q        <= at_q;
-    behind_at_q <= behind_at_q;
-    memory_q    <= mine_is_written ? writes : memory_q;
-    was_q       <= memory_q;
-    read_q      <= owner == mine_q && !mine_is_written;
-    asked_q     <= owner;
-    addr_q      <= addr;
+    mine_q  <= mine_q;
+    at_q    <= at_q;
+    heads_q <= mine_is_written ? writes_head : heads_q;
+    words_q <= mine_is_written ? writes_word : words_q;
+    read_q  <= owner == mine_q && !mine_is_written;
+    asked_q <= owner;
+    addr_q  <= addr;
   end
   always_comb begin
-    assume (head.behind == NEAR_NONE || head.behind != head.first);
-    assume (head.first == NEAR_NONE || (head.words != '0 && head.behind_words != '0));
-    assume (at_q != '0 && WORDS_LOG2'(at_q) != '0 && behind_at_q != '0);
-    if (WORDS_LOG2'(at_q) == behind_at_q) assume (memory_q[1] == memory_q[2]);
-    if (read_q && addr_q == '0) assume (word == was_q[0]);
-    if (read_q && addr_q == WORDS_LOG2'(at_q)) assume (word == was_q[1]);
-    if (read_q && addr_q == behind_at_q) assume (word == was_q[2]);
+    assume (at_q != '0);
+    for (int k = 0; k < OPS; k++) begin
+      if (there[k] && k > 0) assume (head[k].op != NEAR_NONE && head[k].op != NEAR_CRYPT);
+      if (there[k] && k == OPS - 1) assume (!head[k].more);
+    end
+    for (int i = 0; i < 2 * OPS; i++) begin
+      for (int j = i + 1; j < 2 * OPS; j++) if (where[i] == where[j]) assume (what[i] == what[j]);
+      if (read_q && addr_q == where[i]) assume (word == what[i]);
+    end
   end
+  logic none;                                   // there is none, or not for the packet
+  assign none = head[0].op == NEAR_NONE || (head[0].lines && dut.packet_q.args.data > NEAR_BYTES_W'(NEAR_LINES_MOST));
 
   // ---- slots: what has been told them, and what is in them
   logic [SLOTS-1:0][31:0] told_q, told;
@@ -115,19 +137,51 @@ module db_csd_near_rename_formal
     end
   end
 
+  function automatic logic one(input logic [SLOTS-1:0] of);
+    return of != '0 && (of & (of - 1'b1)) == '0;
+  endfunction
+
+  // Where rows go to from some slots.
+  function automatic logic [SLOTS-1:0] next(input logic [SLOTS-1:0] of, input logic [SLOTS-1:0][SLOTS-1:0] by);
+    logic [SLOTS-1:0] to;
+    to = '0;
+    for (int s = 0; s < SLOTS; s++) if (of[s]) to |= by[s];
+    return to;
+  endfunction
+
+  // The slot behind the one of operator k: none behind the last.
+  function automatic logic [SLOTS-1:0] behind(input logic [OPS-1:0][SLOTS-1:0] way, input int k);
+    return k + 1 < OPS ? way[(k+1)%OPS] : '0;
+  endfunction
+
+  function automatic logic [SLOTS-1:0] all_of(input logic [OPS-1:0][SLOTS-1:0] way);
+    all_of = '0;
+    for (int k = 0; k < OPS; k++) all_of |= way[k];
+  endfunction
+
   // ---- packets inside; the one that is followed, and its command
   logic             push, pop, present_q, goes, works, nowhere;
   logic [2:0]       count_q, pos_q, out;
   near_packet_t     packet_q;
-  near_chain_t      chain_q;
+  near_chain_t      chain_q, chain;
   logic             in_q, began_q;              // it is in slots; it has begun
-  logic [SLOTS-1:0] first_q, last_q, used;
+  logic             kept_q;                     // since it went, nothing took its program from its slots
+  logic [OPS-1:0][SLOTS-1:0] way, way_q;        // slots of the command that goes, as its rows go; its
+  logic [OPS-1:0]   there_q;
+  logic [SLOTS-1:0] slots_q, used, unfit;
+  logic [SLOTS-1:0][3:0] had_q;                 // operators then
   assign push  = s_packet_valid && s_packet_ready;
   assign pop   = m_packet_valid && m_packet_ready;
   assign out   = 3'(m_packet_valid) + 3'(!dut.i_out.s_ready_q);
   assign works = present_q && pos_q == out;
   assign goes  = dut.goes;
-  assign used  = in_q ? first_q | last_q : '0;
+  assign chain = dut.chain;
+  assign used  = in_q ? slots_q : '0;
+  assign unfit = off | (place == mine_q.place ? ~allowed : '0);
+  assign way[0] = SLOTS'(chain.first);
+  for (genvar k = 1; k < OPS; k++) begin : g_way
+    assign way[k] = next(way[k-1], route);
+  end
   always_ff @(posedge clk) begin
     count_q <= count_q + 3'(push) - 3'(pop);
     if (present_q && pop) begin
@@ -140,11 +194,17 @@ module db_csd_near_rename_formal
       pos_q     <= count_q - 3'(pop);
       packet_q  <= s_packet;
     end
+    if (mine_is_written || (slots_q & unfit) != '0 || (dut.chooses && owner != mine_q && (slots_q & dut.chosen) != '0))
+      kept_q <= 1'b0;
     if (works && goes) begin
-      chain_q <= dut.chain;
-      in_q    <= !dut.absent_q && dut.first_q != '0;
-      first_q <= dut.first_q;
-      last_q  <= dut.last_q;
+      chain_q <= chain;
+      in_q    <= !chain.absent && !chain.none && chain.slots != '0;
+      kept_q  <= !chain.absent && !chain.none && chain.slots != '0 && !mine_is_written &&
+                 (SLOTS'(chain.slots) & unfit) == '0;
+      slots_q <= SLOTS'(chain.slots);
+      way_q   <= way;
+      there_q <= there;
+      had_q   <= operators;
       began_q <= 1'b0;
     end
     if (present_q && pos_q == '0 && begins) began_q <= 1'b1;
@@ -153,6 +213,7 @@ module db_csd_near_rename_formal
       count_q   <= '0;
       present_q <= 1'b0;
       in_q      <= 1'b0;
+      kept_q    <= 1'b0;
     end
   end
 
@@ -166,9 +227,8 @@ module db_csd_near_rename_formal
   assign {spare, spare_chain} = dut.i_out.spare_q;
   assign nowhere       = m_chain.none || m_chain.absent;
   assign spare_nowhere = spare_chain.none || spare_chain.absent;
-  assign of_out   = m_packet_valid && m_packet.computes && !nowhere ? SLOTS'(m_chain.first | m_chain.last) : '0;
-  assign of_spare = !dut.i_out.s_ready_q && spare.computes && !spare_nowhere ?
-                    SLOTS'(spare_chain.first | spare_chain.last) : '0;
+  assign of_out   = m_packet_valid && m_packet.computes && !nowhere ? SLOTS'(m_chain.slots) : '0;
+  assign of_spare = !dut.i_out.s_ready_q && spare.computes && !spare_nowhere ? SLOTS'(spare_chain.slots) : '0;
   always_ff @(posedge clk) begin
     begun_q <= (begun_q || begins) && !pop;
     for (int s = 0; s < SLOTS; s++) begun_in_q[s] <= begun_in_q[s] + 4'(begins && of_out[s]) - 4'(s_done[s]);
@@ -187,35 +247,31 @@ module db_csd_near_rename_formal
     end
   end
 
-  function automatic logic one(input logic [SLOTS-1:0] of);
-    return of != '0 && (of & (of - 1'b1)) == '0;
-  endfunction
-
   // ---- what must hold
-  logic [SLOTS-1:0] avail_q, avail2_q, avail_behind_q, avail_behind2_q;  // that the function may use, with the operator
-  logic [SLOTS-1:0] empty, empty_q;
-  logic [3:0]       state, state_q, op_q, behind_q;
-  logic [7:0]       left_q;
-  logic             room_q, written_q, went_q;
-  assign state = 4'(dut.state_q);
+  logic [SLOTS-1:0] avail_q, avail2_q;          // that the function may use, with the operator
+  logic [SLOTS-1:0] empty, empty_q, empty2_q, taken_q, fresh, told_to_q;  // taken_q: for the command; fresh: now
+  logic [2:0]       state, state_q;
+  logic [3:0]       op_q;
+  logic [7:0]       left_q, told_addr_q;
+  logic             room_q, written_q;
+  assign state = 3'(dut.state_q);
+  assign fresh = dut.chain_q & ~taken_q;
   for (genvar s = 0; s < SLOTS; s++) begin : g_empty
     assign empty[s] = dut.inside_q[s] == '0;
   end
   always_ff @(posedge clk) begin
-    state_q   <= state;
-    empty_q   <= empty;
-    op_q      <= dut.op_q;
-    behind_q  <= dut.behind_q;
-    left_q    <= dut.left_q;
-    room_q    <= dut.i_out.s_ready_q;
-    written_q <= written;
-    went_q    <= works && goes && !rst;
-    for (int s = 0; s < SLOTS; s++) begin
-      avail_q[s]        <= allowed[s] && !off[s] && operators[s] == dut.op_q;
-      avail_behind_q[s] <= allowed[s] && !off[s] && operators[s] == dut.behind_q;
-    end
-    avail2_q        <= avail_q;
-    avail_behind2_q <= avail_behind_q;
+    state_q     <= state;
+    empty_q     <= empty;
+    empty2_q    <= empty_q;
+    op_q        <= dut.op_q;
+    taken_q     <= dut.chain_q;
+    left_q      <= dut.left_q;
+    told_to_q   <= m_param_valid;
+    told_addr_q <= m_param.addr;
+    room_q      <= dut.i_out.s_ready_q;
+    written_q   <= written;
+    for (int s = 0; s < SLOTS; s++) avail_q[s] <= allowed[s] && !off[s] && operators[s] == dut.op_q;
+    avail2_q <= avail_q;
   end
   always_comb if (started_q && !rst && !COVER) begin
     // packets come out as they went in, in their order, once
@@ -226,37 +282,35 @@ module db_csd_near_rename_formal
       assert (m_packet == packet_q);
       assert (!packet_q.computes || m_chain == chain_q);
     end
-    // what a slot is told: only while no command is inside
+    // what a slot is told: only while no command is inside; its words from the first on, and no more than there are
     assert ((m_param_valid & ~empty) == '0);
-    // slots that are chosen are allowed, and have the operators; none, if there is none of them
-    if (!rst_q && state_q == FIRST && state != READ) begin
-      assert (dut.absent_q ? avail2_q == '0 : (dut.first_q & ~avail2_q) == '0);
-    end
-    if (!rst_q && state_q == LAST && state != READ) begin
-      assert (dut.absent_q ? (avail_behind2_q & ~dut.first_q) == '0 : (dut.last_q & ~avail_behind2_q) == '0);
-    end
-    if (goes && !dut.absent_q && dut.first_q != '0) begin
-      assert (one(dut.first_q) && one(dut.last_q) && !dut.none_q);
-      for (int s = 0; s < SLOTS; s++) begin
-        if (dut.first_q[s]) assert (operators[s] == dut.op_q);
-        else if (dut.last_q[s]) assert (operators[s] == dut.behind_q);
+    if (!rst_q && m_param_valid != '0) begin
+      assert (one(m_param_valid) && (told_to_q == '0 || told_to_q == m_param_valid));
+      assert (m_param.addr == (told_to_q == '0 ? 8'd1 : told_addr_q + 8'd1));
+      for (int k = 0; k < OPS; k++) begin
+        if (owner == mine_q && int'(dut.stage_q) == k + 1) assert (m_param.addr <= head[k].words);
       end
     end
-    // ... as the program says, whose words they have been told
+    // a slot that is chosen is allowed, has the operator, and is none of the command's yet; none, if there is none
+    if (!rst_q && state_q == PICK && !(state inside {PICK, READ})) begin
+      if (chain.absent) assert ((avail2_q & ~taken_q) == '0 && dut.chain_q == taken_q);
+      else assert (one(fresh) && (fresh & ~avail2_q) == '0 && SLOTS'(chain.last) == fresh);
+    end else if (!rst_q && state == GO && state_q != GO) assert (!chain.absent);
+    // the command that goes has as many slots as its program has operators, in their order, with their words
     if (goes && owner == mine_q) begin
-      assert (dut.none_q == (head.first == NEAR_NONE ||
-                             (head.lines && dut.packet_q.args.data > NEAR_BYTES_W'(NEAR_LINES_MOST))));
-      if (dut.none_q || head.first == NEAR_CRYPT) assert (!dut.absent_q && dut.first_q == '0 && dut.last_q == '0);
-      else if (!dut.absent_q) begin
-        assert (one(dut.first_q) && one(dut.last_q) && (dut.first_q != dut.last_q) == (head.behind != NEAR_NONE));
-        for (int s = 0; s < SLOTS; s++) begin
-          if (dut.first_q[s]) assert (operators[s] == head.first && (at_q > head.words || told[s] == memory_q[1]));
-          else if (dut.last_q[s]) begin
-            assert (operators[s] == head.behind);
-            assert (at_q > head.behind_words || WORDS_LOG2'(head.words + at_q) != behind_at_q ||
-                    told[s] == memory_q[2]);
+      assert (chain.none == none);
+      if (none || head[0].op == NEAR_CRYPT) assert (!chain.absent && {chain.slots, chain.first, chain.last} == '0);
+      else if (!chain.absent) begin
+        assert (SLOTS'(chain.slots) == chain.slots && SLOTS'(chain.first) == chain.first);
+        for (int k = 0; k < OPS; k++) if (there[k]) begin
+          assert (one(way[k]));
+          for (int s = 0; s < SLOTS; s++) if (way[k][s]) begin
+            assert (operators[s] == head[k].op && (at_q > head[k].words || told[s] == words_q[k]));
           end
+          for (int j = 0; j < k; j++) assert (way[j] != way[k]);
+          if (!head[k].more) assert (chain.last == NEAR_SLOTS_MOST'(way[k]) && next(way[k], route) == '0);
         end
+        assert (SLOTS'(chain.slots) == all_of(way));
       end
     end
     // no counter of commands in a slot wraps
@@ -268,58 +322,62 @@ module db_csd_near_rename_formal
       assert (route[s] == '0 || (one(route[s]) && !route[s][s]));
       for (int t = 0; t < SLOTS; t++) assert (s == t || (route[s] & route[t]) == '0);
     end
-    // while a command is in its slots they are its program's, and its operators stay
+    // while a command is in its slots, they keep their operators
     if (in_q) begin
-      assert (one(first_q) && one(last_q));
+      assert (all_of(way_q) == slots_q);
       for (int s = 0; s < SLOTS; s++) begin
-        if (used[s]) assert (!idle[s] && dut.holds_q[s] == mine_q && operators[s] != NEAR_NONE);
-        // ... rows of the first go to the last alone, what the last gives to none; of no other slot come rows to either
-        if (first_q[s]) assert (route[s] == (last_q & ~first_q));
-        else assert ((route[s] & (first_q | last_q)) == '0);
-        if (last_q[s]) assert (route[s] == '0);
+        if (used[s]) assert (!idle[s] && operators[s] == had_q[s] && operators[s] != NEAR_NONE);
+        // ... rows of each go to the next alone, what the last gives to none; of no other slot come rows to any
+        if (!used[s]) assert ((route[s] & used) == '0);
+        for (int k = 0; k < OPS; k++) begin
+          if (way_q[k][s]) assert (route[s] == behind(way_q, k));
+        end
       end
     end
     // a command waits only while others are in slots, or what it goes to has no room, or its program is written
     if (!rst_q && state == state_q) begin
-      if (state inside {FIRST, LAST}) assert (empty_q != '1);
+      if (state == PICK) assert (empty2_q != '1);
       else if (state == LOAD) assert (dut.left_q == left_q - 8'd1);
       else if (state == GO) assert (!room_q);
       else assert (state == IDLE || (state == READ && written_q));
     end
-    if (!rst_q && state_q == LOAD && state == FETCH) assert (dut.second_q && dut.load_last_q != '0);
+    // ... else it goes on, or to its next operator with one more slot
+    if (!rst_q && state_q != IDLE && state != IDLE && !written_q) begin
+      assert ((taken_q & ~dut.chain_q) == '0);
+      assert (state >= state_q || (state == HEAD && state_q == PICK) || (state == READ && state_q == LOAD));
+    end
     // an operator that is missed is told
     if (!rst_q) begin
-      assert (m_missed == (state_q == FIRST && avail2_q == '0 ? 16'd1 << op_q :
-                           state_q == LAST && (avail_behind2_q & ~dut.first_q) == '0 ? 16'd1 << behind_q : 16'd0));
+      assert (m_missed == (state_q == PICK && state != READ && (avail2_q & ~taken_q) == '0 ? 16'd1 << op_q : 16'd0));
     end
-    // the next command of a program finds it
-    if (went_q && !written_q) assert ((used & ~dut.valid_q) == '0);
+    // the next command of a program finds it, without a wait and a word
+    if (kept_q) begin
+      assert ((m_param_valid & slots_q) == '0);
+      if (owner == mine_q && goes && !none) assert (way == way_q && SLOTS'(chain.slots) == slots_q && !chain.absent);
+      if (owner == mine_q && !rst_q) assert (state != PICK || state_q != PICK);
+      if (owner == mine_q) assert (!(state inside {COME, LOAD}));
+    end
     // the one that was used least recently: there always is one
     assert (wanted == '0 ? m_oldest == '0 : one(m_oldest) && (m_oldest & ~wanted) == '0);
     // a slot that is off and idle stays so
     for (int s = 0; s < SLOTS; s++) begin
       if (may_q[s]) assert (empty[s] && !m_param_valid[s]);
-      if (may_q[s] && state > READ) assert (!dut.first_q[s] && !dut.last_q[s]);
+      if (may_q[s] && state != IDLE) assert (!dut.chain_q[s]);
     end
   end
 
   // ---- how it comes about
-  logic [SLOTS-1:0] loads;
-  assign loads       = dut.load_first_q | dut.load_last_q;
-  logic                  second;                // the words of what is behind are loaded
-  logic [7:0]            count;                 // ... of what is loaded
-  logic [WORDS_LOG2-1:0] base;
-  logic [SLOTS-1:0]      first_is_told, behind_is_told;
-  assign second = dut.second_q || dut.load_first_q == '0;
-  assign count  = second ? head.behind_words : head.words;
-  assign base   = second ? WORDS_LOG2'(head.words) : '0;
-  for (genvar s = 0; s < SLOTS; s++) begin : g_told
-    assign first_is_told[s]  = at_q > head.words || told[s] == memory_q[1];
-    assign behind_is_told[s] = at_q > head.behind_words || WORDS_LOG2'(head.words + at_q) != behind_at_q ||
-                               told[s] == memory_q[2];
+  logic [SLOTS-1:0][SLOTS-1:0] taken;           // for the command, by operator
+  logic [OPS-1:0][SLOTS-1:0]   is_told;
+  for (genvar s = 0; s < SLOTS; s++) begin : g_taken
+    for (genvar k = 0; k < SLOTS; k++) begin : g_op
+      assign taken[k][s] = dut.chain_q[s] && int'(dut.holds_stage_q[s]) == k;
+    end
+    for (genvar k = 0; k < OPS; k++) begin : g_told
+      assign is_told[k][s] = at_q > head[k].words || told[s] == words_q[k];
+    end
   end
   always_comb if (started_q && !rst && !COVER) begin
-    assert (state <= GO);
     // packets
     assert (count_q == out + 3'(state != IDLE));
     assert (dut.i_out.s_ready_q || m_packet_valid);
@@ -334,8 +392,7 @@ module db_csd_near_rename_formal
     if (in_q) begin
       if (!began_q) assert (present_q && !works);
       if (present_q) begin
-        assert (packet_q.computes && !chain_q.none && !chain_q.absent);
-        assert (SLOTS'(chain_q.first) == first_q && SLOTS'(chain_q.last) == last_q);
+        assert (packet_q.computes && !chain_q.none && !chain_q.absent && SLOTS'(chain_q.slots) == slots_q);
         assert (began_q == (pos_q == '0 && begun_q));
       end
     end
@@ -346,56 +403,132 @@ module db_csd_near_rename_formal
     // off
     for (int s = 0; s < SLOTS; s++) begin
       if (may_q[s]) assert (off_q[0][s] && off_q[1][s] && off_q[2][s]);
-      if (off_q[0][s]) assert (!dut.fits_q[s] && !dut.fits_behind_q[s]);
-      if (state > READ && (dut.first_q[s] || dut.last_q[s])) assert (!may_q[s]);
-      if (m_param_valid[s]) assert (state inside {FETCH, LOAD, GO} && loads[s]);
-      if (m_param_valid[s]) assert (!may_q[s]);
+      if (off_q[0][s]) assert (!dut.fits_q[s]);
+      if (m_param_valid[s]) assert (state inside {READ, LOAD, GO} && dut.loads_q[s]);
     end
-    // the choice
-    if (state inside {HEAD, MATCH, FIRST}) begin
-      assert (dut.first_q == '0 && dut.last_q == '0 && loads == '0 && !dut.absent_q && !dut.second_q);
-    end
-    if (state > HEAD && state < GO) assert (!dut.none_q && dut.op_q != NEAR_NONE && dut.op_q != NEAR_CRYPT);
-    if (state == GO && dut.first_q == '0 && !dut.absent_q) begin
-      assert (dut.last_q == '0 && loads == '0 && (dut.none_q || dut.op_q == NEAR_CRYPT));
-    end
-    if (dut.absent_q && state > HEAD) assert (state == GO && !dut.none_q && dut.op_q != NEAR_CRYPT);
-    if (state inside {[FETCH:LOAD]}) assert (!dut.absent_q && loads != '0);
-    if (state inside {[LAST:LOAD]} || (state == GO && !dut.absent_q && dut.first_q != '0)) begin
-      assert (one(dut.first_q) && !dut.none_q && dut.op_q != NEAR_NONE && dut.op_q != NEAR_CRYPT);
-      assert (dut.load_first_q == '0 || dut.load_first_q == dut.first_q);
-      assert ((dut.load_first_q & ~dut.empty) == '0);
-      if (state == LAST) assert (dut.load_last_q == '0 && dut.behind_q != NEAR_NONE);
-      else begin
-        assert (one(dut.last_q));
-        assert (dut.load_last_q == '0 || dut.load_last_q == dut.last_q);
-        if (loads != '0) assert (((dut.first_q | dut.last_q) & ~dut.empty) == '0);
-        if (dut.load_last_q != '0) assert (dut.first_q != dut.last_q);
-        if (dut.behind_q == NEAR_NONE) assert (dut.first_q == dut.last_q);
-        else if (dut.behind_q != dut.op_q) assert (dut.first_q != dut.last_q);
-      end
-      for (int s = 0; s < SLOTS; s++) begin
-        if (dut.first_q[s]) assert (operators[s] == dut.op_q && operators_q[s] == dut.op_q);
-        else if (dut.last_q[s] && state != LAST) begin
-          assert (operators[s] == dut.behind_q && operators_q[s] == dut.behind_q);
-        end
-        if (dut.first_q[s] && !dut.load_first_q[s]) begin
-          assert (dut.valid_q[s] && dut.holds_q[s] == owner && !dut.is_behind_q[s]);
-        end
-        if (state != LAST && dut.last_q[s] && !dut.first_q[s] && !dut.load_last_q[s]) begin
-          assert (dut.valid_q[s] && dut.holds_q[s] == owner && dut.is_behind_q[s]);
+    // what is taken for the command: it holds an operator each, is loaded or is to be
+    if (state != IDLE) begin
+      assert (int'(dut.stage_q) <= SLOTS && (dut.loads_q & ~dut.chain_q) == '0);
+      if (dut.stage_q == '0) assert (dut.chain_q == '0 && dut.first_q == '0 && dut.prev_q == '0);
+      for (int k = 0; k < SLOTS; k++) begin
+        if (k < int'(dut.stage_q)) assert (one(taken[k]));
+        if (k == 0 && dut.stage_q != '0) assert (dut.first_q == taken[k]);
+        if (k + 1 == int'(dut.stage_q)) assert (dut.prev_q == taken[k]);
+        // its rows go to the next; to it come those of the one before alone
+        if (k + 1 < int'(dut.stage_q)) assert (next(taken[k], route) == taken[(k+1)%SLOTS]);
+        for (int s = 0; s < SLOTS; s++) begin
+          if (k == 0 || !taken[(k+SLOTS-1)%SLOTS][s]) assert ((route[s] & taken[k]) == '0);
         end
       end
+      for (int s = 0; s < SLOTS; s++) if (dut.chain_q[s]) begin
+        assert (dut.holds_q[s] == owner && dut.holds_stage_q[s] < dut.stage_q);
+        assert (dut.loads_q[s] ? empty[s] && !dut.valid_q[s] : dut.valid_q[s]);
+        assert (!may_q[s] && operators_q[s] != NEAR_NONE);
+      end
+      if (state inside {COME, LOAD} || (state == GO && !dut.none_q && !dut.absent_q && dut.op_q != NEAR_CRYPT)) begin
+        assert (dut.stage_q != '0);
+        if (!dut.more_q || state == GO) assert (next(dut.prev_q, route) == '0);
+      end
+      assert (!dut.absent_q || (state == GO && !dut.none_q && dut.op_q != NEAR_CRYPT));
+      assert (!dut.none_q || state == GO);
+      if (state inside {[MATCH:LOAD]}) assert (dut.op_q != NEAR_NONE && dut.op_q != NEAR_CRYPT);
     end
-    if (owner == mine_q && state > HEAD) begin
-      assert (dut.op_q == head.first && dut.behind_q == head.behind && dut.words_q == head.words);
-      assert (dut.behind_words_q == head.behind_words);
-      assert (dut.none_q == (head.first == NEAR_NONE ||
-                             (head.lines && dut.packet_q.args.data > NEAR_BYTES_W'(NEAR_LINES_MOST))));
+    if (state == PICK) begin
+      assert (dut.fed_q == next(dut.prev_q, route));
+      assert (dut.prev_empty_q == ((dut.prev_q & ~empty_q) == '0) && (empty_q & ~empty) == '0);
+      for (int s = 0; s < SLOTS; s++) if (dut.same_q[s] && dut.fits_q[s]) begin
+        assert (dut.valid_q[s] && dut.holds_q[s] == owner && dut.holds_stage_q[s] == dut.stage_q);
+      end
     end
-    if (state inside {READ, HEAD}) assert (state == READ ? addr == '0 : addr_q == '0 && asked_q == owner);
     for (int s = 0; s < SLOTS; s++) begin
       if (operators_q[s] == NEAR_NONE && started_q) assert (!dut.valid_q[s]);
+      // an operator of a program is in one slot; it has been told what the program says
+      for (int t = 0; t < SLOTS; t++) begin
+        assert (s == t || !dut.valid_q[s] || !dut.valid_q[t] || dut.holds_q[s] != dut.holds_q[t] ||
+                dut.holds_stage_q[s] != dut.holds_stage_q[t]);
+      end
+      if (dut.valid_q[s] && dut.holds_q[s] == mine_q) begin
+        assert (int'(dut.holds_stage_q[s]) < OPS);
+        for (int k = 0; k < OPS; k++) if (int'(dut.holds_stage_q[s]) == k) assert (there[k] && is_told[k][s]);
+      end
+    end
+    // the program that is followed: where its words are, which have been told
+    if (state != IDLE && owner == mine_q) begin
+      if (state == GO && (none || head[0].op == NEAR_CRYPT)) begin
+        assert (dut.none_q == none && dut.stage_q == '0 && !dut.absent_q && (none || dut.op_q == NEAR_CRYPT));
+      end else begin
+        assert (!dut.none_q);
+        if (dut.stage_q != '0 || !(state inside {READ, HEAD})) assert (!none && head[0].op != NEAR_CRYPT);
+        for (int k = 0; k < OPS; k++) begin
+          if (int'(dut.stage_q) == k) begin
+            if (state inside {[READ:PICK]} || dut.absent_q) assert (there[k]);
+            if (state inside {[READ:PICK]}) assert (dut.at_q == base[k]);
+            if (state == READ) assert (addr == base[k]);
+            if (state == HEAD) assert (addr_q == base[k] && asked_q == mine_q && read_q);
+            if (state inside {MATCH, PICK}) begin
+              assert (dut.op_q == head[k].op && dut.more_q == head[k].more && dut.words_q == head[k].words);
+            end
+            if (state == PICK) assert (dut.next_at_q == base[k+1] && addr == base[k+1]);
+            if (state == GO && !dut.absent_q) assert (k > 0);
+          end
+          if (int'(dut.stage_q) == k + 1 && state inside {COME, LOAD, GO} && !dut.absent_q) begin
+            assert (there[k] && dut.more_q == head[k].more && (state != GO || !dut.more_q));
+            assert (dut.op_q == head[k].op && dut.at_q == base[k+1]);
+            if (state inside {COME, LOAD}) assert (dut.words_q == head[k].words);
+            if (state == COME) assert (addr == base[k] + WORDS_LOG2'(1));
+            if (state == LOAD) begin
+              assert (asked_q == mine_q && read_q && addr_q == base[k] + WORDS_LOG2'(dut.addr_q));
+              assert (addr == base[k] + WORDS_LOG2'(dut.addr_q) + WORDS_LOG2'(1));
+            end
+          end
+          for (int s = 0; s < SLOTS; s++) if (k < SLOTS && taken[k%SLOTS][s]) begin
+            assert (there[k] && operators_q[s] == head[k].op);
+            if (!(state == COME && dut.prev_q[s]) && !(state == LOAD && dut.prev_q[s] && at_q >= dut.addr_q)) begin
+              assert (is_told[k][s]);
+            end
+          end
+        end
+        assert (int'(dut.stage_q) <= OPS && (int'(dut.stage_q) < OPS || state inside {COME, LOAD, GO}));
+      end
+    end
+    if (state inside {COME, LOAD}) assert (dut.chosen_q == dut.prev_q && (dut.prev_q & ~dut.loads_q) == '0);
+    if (state == COME) assert (dut.addr_q == 8'd1 && dut.left_q == dut.words_q);
+    if (state == LOAD) begin
+      assert (9'(dut.left_q) + 9'(dut.addr_q) == 9'(dut.words_q) + 9'd1);
+      assert (dut.addr_q != '0 && (dut.left_q != '0 || dut.addr_q == 8'd1));
+      if (m_param_valid == '0) assert (dut.addr_q == 8'd1);
+      else assert (m_param_valid == dut.prev_q && m_param.addr + 8'd1 == dut.addr_q);
+    end
+    // slots of the command that is followed; as long as one has its words the program is what it was
+    if (in_q) begin
+      assert (there_q[0]);
+      for (int k = 0; k < OPS; k++) begin
+        if (there_q[k]) assert (one(way_q[k]));
+        else assert (way_q[k] == '0);
+        for (int s = 0; s < SLOTS; s++) if (way_q[k][s]) begin
+          assert (!may_q[s] && operators_q[s] == had_q[s]);
+          assert (dut.holds_q[s] == mine_q && int'(dut.holds_stage_q[s]) == k);
+          if (dut.valid_q[s]) assert ((behind(way_q, k) != '0) == head[k].more);
+        end
+      end
+    end
+    // as long as they are kept
+    if (kept_q) begin
+      assert (there_q == there && slots_q == all_of(way_q) && (slots_q & off_q[0]) == '0);
+      assert (head[0].op != NEAR_NONE && head[0].op != NEAR_CRYPT);
+      for (int k = 0; k < OPS; k++) begin
+        if (there_q[k]) assert (one(way_q[k]));
+        else assert (way_q[k] == '0);
+        if (behind(way_q, k) != '0) assert (next(way_q[k], route) == behind(way_q, k));
+        for (int s = 0; s < SLOTS; s++) if (way_q[k][s]) begin
+          assert (dut.valid_q[s] && dut.holds_q[s] == mine_q && int'(dut.holds_stage_q[s]) == k);
+          assert (operators_q[s] == head[k].op);
+          if (state == PICK && owner == mine_q && int'(dut.stage_q) == k) assert (dut.same_q[s] && dut.fits_q[s]);
+        end
+        if (state != IDLE && owner == mine_q && k < int'(dut.stage_q)) assert (taken[k%SLOTS] == way_q[k]);
+      end
+      if (state != IDLE) assert (owner == mine_q ? dut.loads_q == '0 : (dut.chain_q & slots_q) == '0);
+      if (state != IDLE && owner == mine_q) assert (!dut.absent_q);
     end
     // an order of use
     for (int s = 0; s < SLOTS; s++) begin
@@ -405,72 +538,29 @@ module db_csd_near_rename_formal
         for (int u = 0; u < SLOTS; u++) begin
           assert (!dut.later_q[s][t] || !dut.later_q[t][u] || dut.later_q[s][u]);
         end
-        // a program is in one slot, and what is behind it in one other
-        assert (s == t || !dut.valid_q[s] || !dut.valid_q[t] || dut.holds_q[s] != dut.holds_q[t] ||
-                dut.is_behind_q[s] != dut.is_behind_q[t]);
-      end
-    end
-    // slots: rows come to what is behind another, and rows of others go nowhere
-    for (int s = 0; s < SLOTS; s++) begin
-      if (dut.valid_q[s] || !dut.empty[s]) begin
-        if (dut.is_behind_q[s]) assert (route[s] == '0);
-        for (int t = 0; t < SLOTS; t++) if (!dut.is_behind_q[s]) assert (!route[t][s]);
-      end
-      // ... which have been told what the program says
-      if (dut.valid_q[s] && dut.holds_q[s] == mine_q) begin
-        assert (dut.is_behind_q[s] ? behind_is_told[s] : first_is_told[s]);
-      end
-      // those of the command that is followed; a program has no others than a command that is in them
-      if (in_q) begin
-        if (first_q[s]) assert (!dut.is_behind_q[s]);
-        else if (last_q[s]) assert (dut.is_behind_q[s]);
-        else if ((dut.valid_q & used) != '0) assert (!(dut.valid_q[s] && dut.holds_q[s] == mine_q));
-        if (dut.valid_q[s] && first_q[s]) assert ((first_q != last_q) == (head.behind != NEAR_NONE));
-      end
-    end
-    // words come from where they are
-    if (state inside {FIRST, LAST}) assert (!dut.second_q);
-    if (state inside {FETCH, COME, LOAD}) assert (!second || dut.load_last_q != '0);
-    if (state inside {COME, LOAD}) begin
-      assert (dut.load_q == (second ? dut.load_last_q : dut.load_first_q));
-      assert (dut.second_q || dut.load_first_q != '0);
-    end
-    if (owner == mine_q && !dut.absent_q) begin
-      if (state == COME) assert (addr == base + WORDS_LOG2'(1) && dut.addr_q == 8'd1 && dut.left_q == count);
-      if (state == LOAD) begin
-        assert (asked_q == owner && read_q && addr_q == base + WORDS_LOG2'(dut.addr_q));
-        assert (addr == base + WORDS_LOG2'(dut.addr_q) + WORDS_LOG2'(1));
-        assert (9'(dut.left_q) + 9'(dut.addr_q) == 9'(count) + 9'd1 && dut.left_q != '0 && dut.addr_q != '0);
-      end
-      for (int s = 0; s < SLOTS; s++) begin
-        if (dut.load_first_q[s]) begin
-          if ((state inside {FETCH, COME, LOAD} && second) || state == GO) assert (first_is_told[s]);
-          if (state == LOAD && !second && at_q < dut.addr_q) assert (first_is_told[s]);
-        end
-        if (dut.load_last_q[s]) begin
-          if (state == GO) assert (behind_is_told[s]);
-          if (state == LOAD && second && at_q < dut.addr_q) assert (behind_is_told[s]);
-        end
       end
     end
   end
 
-  // ---- a chain in whose last slot another owner's was first before, and rows of it went on
+  // ---- a chain in whose last slot another owner's was first before, and rows of it went on; one more command of it
   logic [SLOTS-1:0] fed_q;
+  logic             second_packet_q;
   always_ff @(posedge clk) begin
     for (int s = 0; s < SLOTS; s++) if (route[s] != '0) fed_q[s] <= !rst;
     if (rst) fed_q <= '0;
+    second_packet_q <= !rst && (second_packet_q || push);
   end
-  logic second_packet_q;
-  always_ff @(posedge clk) second_packet_q <= !rst && (second_packet_q || push);
   always_comb if (COVER) begin
     assume (rst == !started_q && off == '0 && allowed == '1 && wanted == '0 && !written && SLOTS == 3);
-    assume (operators == {NEAR_CSV, NEAR_GREP, NEAR_FILTER} && mine_q == '0 && at_q == 8'd1 && behind_at_q == 6'd2);
+    assume (operators == {NEAR_CSV, NEAR_GREP, NEAR_FILTER} && mine_q == '0 && at_q == 8'd1);
     assume (s_packet == near_packet_t'{computes: 1'b1, place: PLACE_W'(!second_packet_q), default: '0});
     assume (s_packet_valid && mark && m_packet_ready == begun_q && begins == (m_packet_valid && !begun_q));
-    assume (s_done == (begun_q && !in_q ? 3'b110 : 3'b000) && !gone && junk == '0 && memory_q[2:1] == '0);
-    assume (memory_q[0] == {16'd1, 8'd1, NEAR_GREP, NEAR_FILTER});
-    assume (word == (owner.place == '0 ? memory_q[0] : {16'd1, 8'd1, NEAR_CSV, NEAR_GREP}) || state != HEAD);
-    cover (!rst && in_q && began_q && first_q != last_q && (fed_q & last_q) != '0);
+    assume (s_done == (begun_q && !in_q ? 3'b110 : 3'b000) && !gone && junk == '0 && words_q == '0);
+    assume (heads_q[0] == {24'h1, 4'h1, NEAR_FILTER} && heads_q[1] == {24'h1, 4'h0, NEAR_GREP});
+    if (state == HEAD && owner.place != '0) begin
+      assume (word == (dut.stage_q == '0 ? {24'h1, 4'h1, NEAR_GREP} : {24'h1, 4'h0, NEAR_CSV}));
+    end
+    cover (!rst && in_q && began_q && way_q[1] != '0 && (fed_q & way_q[1]) != '0);
+    cover (!rst && goes && kept_q && owner == mine_q && way == way_q && way[1] != '0);
   end
 endmodule

@@ -43,14 +43,18 @@ module db_csd_near_pool  // verilog_lint: waive module-filename
   input  logic                    m_icap_ready,
   output logic [31:0]             m_icap_data
 );
-  // A packet that is offered stays. Its slots: one or none for each of first and last.
+  logic [NEAR_SLOTS_MOST-1:0] first, last;
+  assign first = s_ext.addr[2:0] == 3'd0 ? '0 : NEAR_SLOTS_MOST'(1) << (s_ext.addr[2:0] % 3);
+  assign last  = s_ext.addr[2:0] == 3'd0 ? '0 : NEAR_SLOTS_MOST'(1) << (s_ext.addr[5:3] % 3);
+  // A packet that is offered stays. Its slots: one or none for each of first and last, and any others beside these.
   always_ff @(posedge clk) begin
     if (!m_packet_valid || m_packet_ready) begin
       m_packet_valid <= m_axi_read_rsp.r_valid;
       m_packet       <= m_axi_read_rsp.r.data[$bits(near_packet_t)-1:0];
       {m_chain.none, m_chain.absent} <= {s_ext.req, s_ext.wr};
-      m_chain.first <= s_ext.addr[2:0] == 3'd0 ? '0 : NEAR_SLOTS_MOST'(1) << (s_ext.addr[2:0] % 3);
-      m_chain.last  <= s_ext.addr[2:0] == 3'd0 ? '0 : NEAR_SLOTS_MOST'(1) << (s_ext.addr[5:3] % 3);
+      m_chain.first <= first;
+      m_chain.last  <= last;
+      m_chain.slots <= first == '0 ? '0 : first | last | NEAR_SLOTS_MOST'(s_ext.wdata[29:27]);
     end
     if (rst) m_packet_valid <= 1'b0;
   end

@@ -222,8 +222,9 @@ bool hw_result(struct hw_result* result) {
     (void)result;
     return false;
 }
-uint32_t hw_near_operators(void) { return model.config.key_slots ? 0x3eu : 0; }
+uint32_t hw_near_operators(void) { return model.config.key_slots ? 0x7eu : 0; }
 uint32_t hw_near_cells(void) { return 8; }
+uint32_t hw_near_words(void) { return 128; }
 uint32_t hw_near_programs(void) { return model.config.key_slots ? 4 : 0; }
 static uint32_t near_words;
 void hw_near_first(uint32_t place, uint32_t which, uint32_t word) {
@@ -233,12 +234,13 @@ void hw_near_first(uint32_t place, uint32_t which, uint32_t word) {
 }
 void hw_near_word(uint32_t word) {
     (void)word;
-    if (++near_words > 255u) broken("a program of too many words", near_words);
+    if (++near_words > 127u) broken("a program of too many words", near_words);
 }
 
 // Four slots, of which 1 and 2 can be exchanged; an exchange ends when it has been asked for twice.
 static uint32_t slots_asked, slots_ended;
 uint32_t hw_slots(void) { return model.config.key_slots ? 0x40006321u : 0; }
+uint32_t hw_slots_exchangeable(void) { return 6; }
 void hw_slots_share(uint32_t place, uint32_t slots) {
     if (place >= model.config.num_fn || slots > 15u) broken("slots that there are not", slots);
 }

@@ -4,9 +4,10 @@
 #include "base/config.h"
 #include "hw/near.h"
 #include "hw/operators.h"
+#include "hw/slots.h"
 #include "state/key_slots.h"
 
-enum { HEAD_BYTES = 16, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5 };
+enum { HEAD_BYTES = 16, STRINGS = 8, STRING_BYTES = 64, PIECE_BYTES = 16, CELL_WORDS = 5, CHAIN_MOST = 8 };
 enum { FOLD = 1u << 0, WHERE = 1u << 1, LINES = 1u << 3 };  // flags of a Grep
 enum { BEGINS = 1u << 8, ENDS = 1u << 9 };  // of the piece in a cell: it is the first, the last of its string
 enum { NOTHING = 1u << 8 };                 // behind a piece in its cell: no byte, and zero as one
@@ -22,30 +23,37 @@ void near_reset(const struct function* fn) {
     for (uint32_t n = hw_near_programs(); n--;) forget(fn->hw.place, n);
 }
 
-// ---------------------------------------------------------------- the words behind the first, and that; 0: it is no program
-// They go to the hardware while they are made: it has no program before its first word.
+// ---------------------------------------------------------------- operators of a program
+// What follows says of each how many words the hardware gets, then makes them, and says how many bytes of the program it
+// takes; 0: it is none. Words go to the hardware while they are made: it has no program before its first word.
 static uint32_t lower(uint32_t c, uint32_t flags) { return (flags & FOLD) && c - 'A' < 26u ? c + ('a' - 'A') : c; }
+
+SMALL static uint32_t words_of(const uint32_t* head) {
+    switch (head[0] & 0xffu) {
+        case NEAR_GREP: return 1 + CELL_WORDS * hw_near_cells();
+        case NEAR_AGGREGATE: return 3;
+        case NEAR_FILTER: return 1 + 4 * NEAR_PREDICATES + (head[1] >> 16);
+        default: return 1;
+    }
+}
 
 SMALL static uint32_t csv(const uint32_t* head) {
     uint32_t separator = head[1] & 0xffu, line_end = head[1] >> 8 & 0xffu;
     if (separator == line_end || head[1] >> 24 || head[2] || head[3]) return 0;
     hw_near_word(head[1]);
-    return NEAR_CSV | HW_NEAR_WORDS(1);
+    return HEAD_BYTES;
 }
 
 SMALL static uint32_t grep(const uint32_t* head, uint32_t bytes) {
     const uint8_t *length = (const uint8_t*)(head + 2), *string = length + STRINGS;
-    uint32_t flags = head[1], strings = flags >> 16, cells = hw_near_cells(), word = 0;
-    uint32_t line_end = lower(flags >> 8 & 0xffu, flags), behind = head[0] >> 8, lines = flags & LINES;
-    uint32_t first = NEAR_GREP | HW_NEAR_WORDS(1 + CELL_WORDS * cells) | (lines ? HW_NEAR_LINES : 0);
-    const uint32_t* end = head + bytes / 4;
-    if ((flags & 0xf0u) || (lines && (flags & WHERE)) || behind > (lines != 0) || strings - 1 >= STRINGS) return 0;
+    uint32_t flags = head[1], strings = flags >> 16, cells = hw_near_cells(), word = 0, left = bytes - HEAD_BYTES;
+    uint32_t line_end = lower(flags >> 8 & 0xffu, flags);
+    if ((flags & 0xf0u) || ((flags & LINES) && (flags & WHERE)) || strings - 1 >= STRINGS) return 0;
     hw_near_word(flags & 0xffffu);
-    bytes -= HEAD_BYTES;
     for (uint32_t i = 0; i < STRINGS; i++) {
         uint32_t n = length[i];
-        if (n > STRING_BYTES || n > bytes || (n != 0) != (i < strings)) return 0;
-        bytes -= n;
+        if (n > STRING_BYTES || n > left || (n != 0) != (i < strings)) return 0;
+        left -= n;
         for (uint32_t k = 0; k < n || k % PIECE_BYTES; k++) {
             uint32_t c = k < n ? lower(string[k], flags) : NOTHING;
             if (c == line_end) return 0;
@@ -58,13 +66,8 @@ SMALL static uint32_t grep(const uint32_t* head, uint32_t bytes) {
         }
         string += n;
     }
-    for (uint32_t left = CELL_WORDS * cells; left; left--) hw_near_word(0);
-    if (behind) {
-        const uint32_t* p = head + ((uint32_t)(string - (const uint8_t*)head) + HEAD_BYTES - 1) / HEAD_BYTES * 4;
-        uint32_t of_it = p + 4 <= end && p[0] == NEAR_CSV ? csv(p) : 0;
-        first = of_it ? first | HW_NEAR_BEHIND(of_it) : 0;
-    }
-    return first;
+    for (uint32_t nothing = CELL_WORDS * cells; nothing; nothing--) hw_near_word(0);
+    return bytes - left;
 }
 
 SMALL static uint32_t aggregate(const uint32_t* head) {
@@ -73,7 +76,7 @@ SMALL static uint32_t aggregate(const uint32_t* head) {
     hw_near_word(type);
     hw_near_word(record);
     hw_near_word(column);
-    return NEAR_AGGREGATE | HW_NEAR_WORDS(3);
+    return HEAD_BYTES;
 }
 
 // A number of a column's type, as the hardware has it: repeated to 64 bits, the highest bit of a signed one turned.
@@ -99,11 +102,11 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
         WANTED = LESS << 8 | (LESS | EQUAL) << 12 | EQUAL | (LESS | GREATER) << 4 | GREATER << 16 |
         (EQUAL | GREATER) << 20
     };
-    uint32_t behind = head[0] >> 8, bitmap = head[1] & 0xffu, count = head[1] >> 8 & 0xffu, columns = head[1] >> 16;
-    uint32_t record = head[2], word = record, from = 0;
+    uint32_t bitmap = head[1] & 0xffu, count = head[1] >> 8 & 0xffu, columns = head[1] >> 16;
+    uint32_t record = head[2], word = record, from = 0, taken = HEAD_BYTES * (1 + count + (columns != 0));
     const uint32_t* p = head + 4;
-    if (behind > 1 || bitmap > !behind || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3] ||
-        columns > (bitmap ? 0 : NEAR_COLUMNS) || bytes < HEAD_BYTES * (1 + count + (columns != 0) + behind))
+    if (bitmap > 1 || count - 1 >= NEAR_PREDICATES || record - 1 >= NEAR_RECORD_MOST || head[3] ||
+        columns > (bitmap ? 0 : NEAR_COLUMNS) || bytes < taken)
         return 0;
     for (uint32_t i = 1; i < count; i++) word |= (p[4 * i] >> 16 & 1u) << (16 + i);
     hw_near_word(bitmap ? word | BITMAP : word);
@@ -126,35 +129,66 @@ SMALL static uint32_t filter(const uint32_t* head, uint32_t bytes) {
         hw_near_word(column | later << 16);
         if (!number(type, low, high)) return 0;
     }
-    word = NEAR_FILTER | HW_NEAR_WORDS(1 + 4 * NEAR_PREDICATES + columns);
     for (uint32_t i = 0; columns && i < NEAR_COLUMNS; i++, p++) {
         uint32_t first = p[0] & 0xffffu, size = p[0] >> 16;
         if (i >= columns ? p[0] : first < from || !size || first + size > record) return 0;
         from = first + size;
         if (i < columns) hw_near_word(first | (from - 1) << 16);
     }
-    if (behind) {
-        uint32_t of_it = p[0] == NEAR_AGGREGATE ? aggregate(p) : 0;
-        if (p[0] == NEAR_GREP) of_it = grep(p, bytes - HEAD_BYTES * (1 + count + (columns != 0)));
-        word = of_it ? word | HW_NEAR_BEHIND(of_it) : 0;
-    }
-    return word;
+    return taken;
 }
 
-SMALL static uint32_t hash(const uint32_t* head) {
-    if (head[1] > NEAR_CRC32C || head[2] || head[3]) return 0;
+SMALL static uint32_t hash(const uint32_t* head, bool first) {
+    if (head[1] > NEAR_CRC32C || (!first && head[1] != NEAR_CRC32C) || head[2] || head[3]) return 0;
     hw_near_word(head[1]);
-    return NEAR_HASH | HW_NEAR_WORDS(1);
+    return HEAD_BYTES;
+}
+
+// What it gives another operator may get: the lines of a Grep, the records of a Filter.
+static bool gives_rows(const uint32_t* head) {
+    uint32_t op = head[0] & 0xffu, flags = head[1] & 0xffu;
+    return op == NEAR_GREP ? (flags & LINES) != 0 : op == NEAR_FILTER && flags == 0;
+}
+
+// Enough slots for operators of which a program has `counts`, a digit each, if all of them are this function's.
+SMALL static bool slots_suffice(uint32_t counts) {
+    uint32_t slots = hw_slots(), exchanged = hw_slots_exchangeable(), spare = 0;
+    for (uint32_t n = slots >> 28, s = 0; s < n; s++) {
+        uint32_t op = slots >> (4 * s) & 15u;
+        if (exchanged >> s & 1u) spare++;
+        else if (counts >> (4 * op) & 15u) counts -= 1u << (4 * op);
+    }
+    counts &= ~(15u << (4 * NEAR_HASH));
+    for (; counts; counts >>= 4) {
+        if ((counts & 15u) > spare) return false;
+        spare -= counts & 15u;
+    }
+    return true;
 }
 
 // The first word of a program that is no Crypt.
 SMALL static uint32_t plain(const uint32_t* head, uint32_t bytes) {
-    if (bytes < HEAD_BYTES) return 0;
-    if ((head[0] & 0xffu) == NEAR_GREP) return grep(head, bytes);
-    if (head[0] == NEAR_AGGREGATE) return aggregate(head);
-    if ((head[0] & 0xffu) == NEAR_FILTER) return filter(head, bytes);
-    if (head[0] == NEAR_CSV) return csv(head);
-    return head[0] == NEAR_HASH ? hash(head) : 0;
+    uint32_t first = 0, words = 0, counts = 0;
+    for (uint32_t n = 0; n < CHAIN_MOST; n++) {
+        uint32_t op = head[0] & 0xffu, behind = head[0] >> 8, own = words_of(head), taken = 0;
+        words += 1 + own;
+        if (bytes < HEAD_BYTES || behind > gives_rows(head) || words > hw_near_words()) return 0;
+        if (n) hw_near_word(op | (behind ? HW_NEAR_MORE : 0) | HW_NEAR_WORDS(own));
+        else first = op | (behind ? HW_NEAR_MORE : 0) | HW_NEAR_WORDS(own);
+        if (op == NEAR_GREP) taken = grep(head, bytes);
+        if (op == NEAR_AGGREGATE) taken = aggregate(head);
+        if (op == NEAR_FILTER) taken = filter(head, bytes);
+        if (op == NEAR_CSV) taken = csv(head);
+        if (op == NEAR_HASH) taken = hash(head, n == 0);
+        if (!taken || !(hw_near_operators() >> op & 1u)) return 0;
+        if (op == NEAR_GREP && (head[1] & LINES)) first |= HW_NEAR_LINES;
+        counts += 1u << (4 * op);
+        if (!behind) return slots_suffice(counts) ? first : 0;
+        taken = (taken + HEAD_BYTES - 1) / HEAD_BYTES * HEAD_BYTES;
+        bytes = bytes > taken ? bytes - taken : 0;
+        head += taken / 4;
+    }
+    return 0;
 }
 
 // CDW10; Program Load has more than the program's number in it.
@@ -195,8 +229,7 @@ SMALL uint32_t near_load(struct request* r, uint32_t no_program) {
     if (!bytes) return ST_SUCCESS;
     bool crypts = bytes >= HEAD_BYTES && (head[0] & 0xffu) == NEAR_CRYPT;
     first = crypts ? decrypt(r, head, bytes) : plain(head, bytes);
-    uint32_t operators = hw_near_operators() | 1u << NEAR_NONE;
-    if (!first || !(operators >> (first & 15u) & operators >> (first >> 4 & 15u) & 1u)) return no_program;
+    if (!first) return no_program;
     hw_near_first(place, which, first);
     if (SLM) program_loaded(r->fn, which, true);
     return ST_SUCCESS;

@@ -12,14 +12,17 @@ uint32_t hw_near_cells(void);
 /// Programs of a function.
 uint32_t hw_near_programs(void);
 
-/// The first word of a program: its operator, and how many words are behind it (HW_NEAR_WORDS). 0: there is no such program. The words that
-/// come next are those behind it.
+/// Words of a program, at most.
+uint32_t hw_near_words(void);
+
+/// The first word of a program: the head of its first operator. 0: there is no such program. The words that come next are
+/// those behind it: the operator's, then the head of the next one.
 void hw_near_first(uint32_t place, uint32_t which, uint32_t word);
 void hw_near_word(uint32_t word);
+/// In a head, beside the operator: how many words are its own; another operator gets what it gives.
 #define HW_NEAR_WORDS(n) ((uint32_t)(n) << 8)
-/// `first`, of the operator that gets what this one gives; its words are behind this one's.
-#define HW_NEAR_BEHIND(first) (((first) & 15u) << 4 | ((first) & 0xff00u) << 8 | ((first) & HW_NEAR_LINES))
-/// In it: a command of the program looks at NEAR_LINES_MOST bytes at most.
+#define HW_NEAR_MORE (1u << 4)
+/// In the first: a command of the program looks at NEAR_LINES_MOST bytes at most.
 #define HW_NEAR_LINES (1u << 24)
 
 #endif

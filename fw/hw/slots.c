@@ -6,6 +6,8 @@
 
 uint32_t hw_slots(void) { return PROGRAMS ? SLOTS->NOW : 0; }
 
+uint32_t hw_slots_exchangeable(void) { return SLOTS->CAPS & DB_CSD_SLOTS__CAPS__EXCHANGEABLE_bm; }
+
 void hw_slots_share(uint32_t place, uint32_t slots) { SLOTS->SHARE = place << DB_CSD_SLOTS__SHARE__PLACE_bp | slots; }
 
 void hw_slots_exchange(uint32_t slot, uint32_t at) {

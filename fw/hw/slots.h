@@ -8,6 +8,8 @@
 
 /// Bits 27:0 what is in each slot, NEAR_*, 4 bits each; 31:28 slots. 0: there are none, and what follows does nothing.
 uint32_t hw_slots(void);
+/// Bit n: what is in slot n can be exchanged.
+uint32_t hw_slots_exchangeable(void);
 /// A function may use the slots of these bits.
 void hw_slots_share(uint32_t place, uint32_t slots);
 /// A bitstream at byte `at` of the PF's card memory goes to a slot. It begins.

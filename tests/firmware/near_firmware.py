@@ -83,6 +83,10 @@ void hw_complete(uint32_t function, uint32_t cid, uint32_t status, uint32_t dw0)
     completions++;
 }
 
+uint32_t slots, exchangeable;
+uint32_t hw_slots(void) { return slots; }
+uint32_t hw_slots_exchangeable(void) { return exchangeable; }
+
 uint32_t bound[32][4][5];  // of each program: operator, slot, parameters
 static uint32_t parameters[4];
 void hw_operator_parameters(const uint32_t* four) { memcpy(parameters, four, sizeof parameters); }
@@ -171,10 +175,13 @@ class Firmware:
     def number(self, name: str) -> ctypes.c_uint32:
         return ctypes.c_uint32.in_dll(self.lib, name)
 
-    def start(self, cells: int = 8, operators: int = OPERATORS, programs: int = NUMBERS) -> None:
-        """Words of programs as power-on may leave them; no program."""
+    def start(self, cells: int = 8, operators: int = OPERATORS, programs: int = NUMBERS, words: int = MOST_WORDS,
+              slots: str = "63211", exchangeable: int = 0) -> None:  # fmt: skip
+        """Words of programs as power-on may leave them; no program. slots: the operator in each, the first one last."""
         self.lib.begin()
-        self.number("caps").value = operators | cells << 16 | programs << 24
+        self.number("caps").value = operators | cells << 16 | programs << 24 | (words.bit_length() - 1) << 28
+        self.number("slots").value = int(slots or "0", 16) | len(slots) << 28
+        self.number("exchangeable").value = exchangeable
         for place in range(32):
             for which in range(NUMBERS):
                 self.words(place, which)[:] = [0, *[0x5A5A5A5A] * (MOST_WORDS - 1)]
@@ -187,8 +194,11 @@ class Firmware:
 
     def program(self, place: int, which: int) -> list[int]:
         """Its words; none: there is no program."""
-        all_words = list(self.words(place, which))
-        return all_words[: 1 + (all_words[0] >> 8 & 255) + (all_words[0] >> 16 & 255)] if all_words[0] & 15 else []
+        all_words, end = list(self.words(place, which)), 0
+        more = all_words[0] & 15
+        while more:
+            more, end = all_words[end] & 16, end + 1 + (all_words[end] >> 8 & 255)
+        return all_words[:end]
 
     def crypt(self, place: int, which: int) -> list[int]:
         """What its data are first: operator, key slot, and unless nothing is done the words of its offset, whether it

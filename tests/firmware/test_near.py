@@ -11,8 +11,8 @@ import random
 import struct
 
 import pytest
-from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate
-from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison, NearMode
+from doorbell.compute.near import Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate, operators
+from doorbell.nvme.vendor import NEAR_RECORD_MOST, NearComparison, NearDigest, NearMode, NearOperator
 from near_firmware import (
     AGGREGATE,
     BAD_FIELD,
@@ -41,7 +41,9 @@ from near_firmware import (
     grep,
     grep_words,
 )
-from near_words import filter_words, random_filter, words
+from near_words import random_filter, random_program, words
+
+MORE = 1 << 4
 
 
 @pytest.fixture(scope="module", params=[1, 17])
@@ -92,13 +94,61 @@ def test_words_of_lines(fw: Firmware) -> None:
         program = Grep((b"x" * size, b"yz"), lines=True, behind=csv)
         assert fw.load(0, program.program()) == OK
         own = grep_words([b"x" * size, b"yz"], LINES, 10, 8)
-        assert fw.program(0, 0) == [own[0] | CSV << 4 | 1 << 16, *own[1:], ord(";") | 10 << 8 | 3 << 16]
+        assert fw.program(0, 0) == [own[0] | MORE, *own[1:], CSV | 1 << 8, ord(";") | 10 << 8 | 3 << 16]
         assert fw.load(0, Crypt(1, behind=program).program()) == OK
         assert fw.program(0, 0) == words(program, 8)
-    alone = Filter(8, (LESS_THAN_5,), behind=Grep((b"needle",), lines=True))
-    assert fw.load(0, alone.program()) == OK
-    assert fw.program(0, 0) == filter_words(alone)
+    behind_a_filter = Filter(8, (LESS_THAN_5,), behind=Grep((b"needle",), lines=True))
+    assert fw.load(0, behind_a_filter.program()) == OK
+    assert fw.program(0, 0) == words(behind_a_filter, 8)
     assert fw.program(0, 0)[0] >> 24 == 1
+
+
+def test_words_of_chains(fw: Firmware) -> None:
+    """Any operators one behind another, as far as there are slots and words for them."""
+    rng, lengths = random.Random(6), set()
+    some = [NearOperator.HASH, *(NearOperator(o) for o in (GREP, GREP, AGGREGATE, FILTER, FILTER, CSV))]
+    for _ in range(400):
+        fw.start(slots="6332111", words=128)
+        program = random_program(rng, slots=some)
+        lengths.add(len(operators(program)))
+        assert len(program.program()) <= 1024
+        assert fw.load(1, program.program(), place=fw.functions - 1) == OK, program
+        assert fw.program(fw.functions - 1, 1) == words(program, 8)
+    assert lengths >= {1, 2, 3, 4}
+
+
+def test_slots_for_a_chain(fw: Firmware) -> None:
+    """An operator that is named twice takes two slots: that have it, or can have it."""
+    pair = Grep((b"a",), lines=True, behind=Grep((b"b",), without=True))
+    three = Filter(8, (LESS_THAN_5,), behind=pair)
+    for program, slots, exchangeable, status in (
+        (pair, "11", 0, OK),
+        (pair, "1", 0, BAD_FIELD),
+        (pair, "6321", 0, BAD_FIELD),
+        (pair, "f1", 2, OK),
+        (pair, "20", 3, OK),
+        (pair, "02", 2, BAD_FIELD),
+        (three, "311", 0, OK),
+        (three, "011", 4, OK),
+        (three, "001", 6, OK),
+        (three, "000", 6, BAD_FIELD),
+        (three, "1111", 0, BAD_FIELD),
+        (Crypt(1, behind=three), "311", 0, OK),
+        (Filter(8, (LESS_THAN_5,), behind=Hash(NearDigest.CRC32C)), "3", 0, OK),
+    ):
+        fw.start(slots=slots, exchangeable=exchangeable)
+        assert fw.load(0, program.program()) == status, (program, slots)
+        assert fw.program(0, 0) == (words(program, 8) if status == OK else [])
+
+
+def test_words_for_a_chain(fw: Firmware) -> None:
+    """As many as the hardware has room for, and no word of what has more is behind these."""
+    pair = Grep((b"a",), lines=True, behind=Grep((b"b",), behind=None))
+    for cells, room, status in ((6, 64, OK), (7, 64, BAD_FIELD), (12, 128, OK), (13, 128, BAD_FIELD)):
+        fw.start(cells, words=room)
+        assert fw.load(0, pair.program()) == status
+        assert fw.program(0, 0) == (words(pair, cells) if status == OK else [])
+        assert max(fw.trace()) < room
 
 
 def test_words_of_an_aggregate(fw: Firmware) -> None:
@@ -122,7 +172,7 @@ def test_words_of_a_filter(fw: Firmware) -> None:
         program = random_filter(rng)
         data = program.program() + rng.randbytes(rng.choice((0, 0, 5, 40)))
         assert fw.load(1, data, place=fw.functions - 1) == OK
-        assert fw.program(fw.functions - 1, 1) == filter_words(program)
+        assert fw.program(fw.functions - 1, 1) == words(program, 8)
 
 
 def test_no_slot_for_what_is_behind(fw: Firmware) -> None:
@@ -146,7 +196,7 @@ def test_numbers_of_a_filter(fw: Firmware) -> None:
                 continue  # 64 bits have nothing else
             program = Filter(9, (Predicate(kind, 1, NearComparison.LESS, value),))
             assert fw.load(0, program.program()) == status, (kind, value)
-            assert fw.program(0, 0) == (filter_words(program) if status == OK else [])
+            assert fw.program(0, 0) == (words(program, 8) if status == OK else [])
 
 
 def test_hash(fw: Firmware) -> None:
@@ -232,8 +282,15 @@ WRONG = {
     "half a csv behind lines": LINES_CSV[:-1],
     "a grep behind lines": without(LINES_CSV, 32, GREP),
     "a csv behind lines with something behind": without(LINES_CSV, 33, 1),
-    "an aggregate behind lines": LINES_CSV[:-16] + column().program(),
-    "a csv behind lines behind a filter": Filter(8, (LESS_THAN_5,), behind=SOME_LINES).program(),
+    "half an aggregate behind lines": LINES_CSV[:-16] + column().program()[:-1],
+    "a crypt behind lines": LINES_CSV[:-16] + Crypt(1).program(),
+    "SHA-256 behind lines": LINES_CSV[:-16] + Hash().program(),
+    "SHA-256 behind a filter": Filter(8, (LESS_THAN_5,), behind=Hash()).program(),
+    "half a csv behind lines behind a filter": Filter(8, (LESS_THAN_5,), behind=SOME_LINES).program()[:-1],
+    "a grep behind a grep that counts": without(SOME + bytes(10), 1, 1) + SOME,
+    "a csv behind an aggregate": without(column().program(), 1, 1) + SOME_CSV,
+    "an aggregate behind a csv": without(SOME_CSV, 1, 1) + column().program(),
+    "an aggregate behind CRC-32C": without(Hash(NearDigest.CRC32C).program(), 1, 1) + column().program(),
     "byte 7": without(SOME, 7, 1),
     "no strings": grep([]),
     "no strings, but a length": without(SOME, 6, 0),
@@ -417,7 +474,7 @@ def test_commands_supported(fw: Firmware, there: bool) -> None:
     """Log page 05h says all commands of operators where there are some; else there is none of them, and nothing is
     written."""
     if not there:
-        fw.start(0, 0, 0)
+        fw.start(0, 0, 0, slots="")
     assert fw.command(GET_LOG, dw6=0x4000, dw10=5 | 1023 << 16) == OK
     page = struct.unpack_from("<1024I", bytes(fw.host), 0x4000)
     assert page[LOAD] == page[SLOTS] == page[256 + 0x82] == there

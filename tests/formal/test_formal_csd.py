@@ -25,60 +25,128 @@ BROKEN = [
     slow("lock_write", "db_csd_aes_core", "ctl.err      = row.key_err;", "ctl.err      = 1'b0;"),
     # the error comes a cycle early
     ("lock_write", "db_csd_delay", "AW'(1 - CYCLES)", "AW'(2 - CYCLES)"),
-    # rows of a last slot still go where they went when it was first in another chain
-    ("near_rename", "db_csd_near_rename", "last_q[s] ? '0 : route[s] & ~", "route[s] & ~"),
-    # a last slot still gets rows of the one that was first before
-    ("near_rename", "db_csd_near_rename", "route[s] & ~(load_first_q | last_q)", "route[s] & ~load_first_q"),
-    # a first that is to feed another does so while commands are inside
+    # rows of a slot do not go to the next one; what goes to it still gets those of others; a last one's still go on
+    ("near_rename", "db_csd_near_rename", "if (prev_q[s]) route[s] <= chosen;", "if (1'b0) route[s] <= chosen;"),
+    ("near_rename", "db_csd_near_rename", "        else route[s] <= route[s] & ~chosen;\n", ""),
+    ("near_rename", "db_csd_near_rename", "        else if (chosen[s] && !more_q) route[s] <= '0;\n", ""),
+    # where rows go changes while commands are inside: in both, in the next one, in the one before
+    ("near_rename", "db_csd_near_rename", "fed_q | (prev_empty_q ? empty : '0)", "'1"),
+    slow("near_rename", "db_csd_near_rename", "prev_empty_q ? empty : '0", "prev_empty_q ? '1 : '0"),
+    slow("near_rename", "db_csd_near_rename", "(prev_empty_q ? empty : '0)", "empty"),
     slow(
         "near_rename",
         "db_csd_near_rename",
-        "(first_q & ~empty) == '0 ? oldest(fits_behind_q & empty & ~first_q, later_q) : '0",
-        "oldest(fits_behind_q & empty & ~first_q, later_q)",
+        "prev_empty_q ? oldest(fits_q & empty & ~chain_q, later_q) : '0",
+        "oldest(fits_q & empty & ~chain_q, later_q)",
     ),
-    slow("near_rename", "db_csd_near_rename", " & (load_first_q == '0 ? '1 : empty)", ""),
-    # a slot gets another program while a command is inside
-    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty, later_q)", "oldest(fits_q, later_q)"),
+    ("near_rename", "db_csd_near_rename", "prev_empty_q <= (prev_q & ~empty)", "prev_empty_q <= (first_q & ~empty)"),
+    # a chain waits until nothing is in it, though the one before is the same
+    slow("near_rename", "db_csd_near_rename", "fed_q | (prev_empty_q", "(prev_empty_q"),
+    # a slot gets another program while a command is inside; two operators of a command
+    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty & ~chain_q", "oldest(fits_q & ~chain_q"),
+    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty & ~chain_q", "oldest(fits_q & empty"),
+    # an operator that is named twice has the other one's words
+    slow("near_rename", "db_csd_near_rename", "&& holds_stage_q[s] == stage_q;", ";"),
     # a function's command goes through what holds another's program of that number
     (
         "near_rename",
         "db_csd_near_rename",
-        "valid_q[s] && holds_q[s] == owner;",
-        "valid_q[s] && holds_q[s].number == owner.number;",
+        "holds_q[s] == owner && holds_stage",
+        "holds_q[s].number == owner.number && holds_stage",
     ),
-    # ... through what was loaded before the program was written; while it is written
+    # ... through what was loaded before the program was written; while it is written, in any state or one
     ("near_rename", "db_csd_near_rename", "(written && holds_q[s] == written_owner) || ", ""),
     ("near_rename", "db_csd_near_rename", "= written && written_owner == owner;", "= 1'b0;"),
-    # ... through what has half of another's words
-    ("near_rename", "db_csd_near_rename", "if (state_q == LOAD && load_q[s]) valid_q[s] <= 1'b0;", ""),
-    # what is behind gets the words of the first
-    slow("near_rename", "db_csd_near_rename", "WORDS_LOG2'(1) + WORDS_LOG2'(words_q)", "WORDS_LOG2'(1)"),
-    # an older slot of the program stays beside the one that has it now
     (
         "near_rename",
         "db_csd_near_rename",
-        "if (loaded && holds_q[s] == owner && !first_q[s] && !last_q[s]) valid_q[s] <= 1'b0;",
+        "if (state_q == IDLE || again) begin",
+        "if (state_q == IDLE || (again && state_q != LOAD)) begin",
+    ),
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "if (again && state_q != IDLE) begin",
+        "if (again && state_q != IDLE && state_q != HEAD) begin",
+    ),
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "if (again && state_q != IDLE) begin",
+        "if (again && state_q != IDLE && state_q != COME) begin",
+    ),
+    # ... through what has half of another's words; what got them is not found, or though the command went without
+    ("near_rename", "db_csd_near_rename", "        if (hit == '0) valid_q[s] <= 1'b0;\n", ""),
+    slow("near_rename", "db_csd_near_rename", "      if (loaded && loads_q[s]) valid_q[s] <= 1'b1;\n", ""),
+    slow("near_rename", "db_csd_near_rename", "if (loaded && loads_q[s]) valid_q", "if (goes && loads_q[s]) valid_q"),
+    # the next head is looked for a word before it; where it would be of the first; at the same place; behind the words
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "next_at_q <= at_q + WORDS_LOG2'(words_q) + 1'b1;",
+        "next_at_q <= at_q + WORDS_LOG2'(words_q);",
+    ),
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "next_q    <= at_q + WORDS_LOG2'(words_q) + 1'b1;",
+        "next_q    <= WORDS_LOG2'(words_q) + 1'b1;",
+    ),
+    ("near_rename", "db_csd_near_rename", "          at_q <= next_at_q;\n", ""),
+    slow("near_rename", "db_csd_near_rename", "          next_q  <= at_q;\n", ""),
+    # an operator gets the words of the first; all but one; one that it does not have; them from 0 on
+    slow("near_rename", "db_csd_near_rename", "next_q  <= at_q + 1'b1;", "next_q  <= WORDS_LOG2'(1);"),
+    slow("near_rename", "db_csd_near_rename", "if (left_q <= 8'd1) begin", "if (left_q <= 8'd2) begin"),
+    slow("near_rename", "db_csd_near_rename", "left_q != '0 ? chosen_q : '0", "chosen_q"),
+    ("near_rename", "db_csd_near_rename", "addr_q   <= 8'd1;", "addr_q   <= 8'd0;"),
+    # a later operator's head says how much a command looks at; a Crypt gets a slot
+    slow("near_rename", "db_csd_near_rename", "stage_q == '0 && word[24]", "word[24]"),
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "word[3:0] == NEAR_NONE || word[3:0] == NEAR_CRYPT || too_long ? GO",
+        "word[3:0] == NEAR_NONE || too_long ? GO",
+    ),
+    # an older slot of the program stays beside the one that has it now
+    slow(
+        "near_rename",
+        "db_csd_near_rename",
+        "      if (loaded && holds_q[s] == owner && !chain_q[s]) valid_q[s] <= 1'b0;  // one slot has it\n",
         "",
     ),
     # what is in a slot is exchanged while a command is about to go in; it counts as told afterwards
-    ("near_rename", "db_csd_near_rename", "empty[s] && (state_q == IDLE || !(first_q[s] || last_q[s]))", "empty[s]"),
+    ("near_rename", "db_csd_near_rename", "empty[s] && (state_q == IDLE || !chain_q[s])", "empty[s]"),
     ("near_rename", "db_csd_near_rename", " || operators[s] == NEAR_NONE) valid_q", ") valid_q"),
-    # a function gets a slot that it may not use
+    # a function gets a slot that it may not use; one that is off
+    ("near_rename", "db_csd_near_rename", " && !off[s] && allowed[s];", " && !off[s];"),
+    ("near_rename", "db_csd_near_rename", " && !off[s] && allowed[s];", " && allowed[s];"),
+    # a command's slots lack one; its last is not the last, its first not the first; it is in these two alone; in some
+    # without a program
     (
         "near_rename",
         "db_csd_near_rename",
-        "operators[s] == behind_q && !off[s] && allowed[s]",
-        "operators[s] == behind_q && !off[s]",
+        "slots: NEAR_SLOTS_MOST'(chain_q)",
+        "slots: NEAR_SLOTS_MOST'(first_q | prev_q)",
     ),
+    ("near_rename", "db_csd_near_rename", "last: NEAR_SLOTS_MOST'(prev_q)", "last: NEAR_SLOTS_MOST'(first_q)"),
+    (
+        "near_rename",
+        "db_csd_near_rename",
+        "          if (stage_q == '0) first_q <= chosen;\n",
+        "          first_q <= chosen;\n",
+    ),
+    ("near_rename", "db_csd_near_rename", "loaded ? chain_q : '0", "loaded ? first_q | prev_q : '0"),
+    slow("near_rename", "db_csd_near_rename", "goes && !absent_q && !none_q;", "goes && !absent_q;"),
     # a counter of commands wraps
     ("near_rename", "db_csd_near_rename", "INSIDE_W = 4", "INSIDE_W = 3"),
     # a packet goes out twice
-    ("near_rename", "db_csd_near_rename", "state_q == GO && !again)", "state_q == GO)"),
+    ("near_rename", "db_csd_near_rename", "state_q == GO && !again),", "state_q == GO),"),
     # no slot was used least recently
-    ("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
-    # a command whose operator is missed waits for it for ever; nobody is told
-    ("near_rename", "db_csd_near_rename", "if ((fits_behind_q & ~first_q) == '0) begin", "if (1'b0) begin"),
-    ("near_rename", "db_csd_near_rename", "m_missed[op_q] <= 1'b1;", ""),
+    slow("near_rename", "db_csd_near_rename", "used[t] ? s > t : 1'b1", "1'b1"),
+    # a command whose operator is missed waits for it for ever; the second of two that are the same; nobody is told
+    slow("near_rename", "db_csd_near_rename", "if ((fits_q & ~chain_q) == '0) begin", "if (1'b0) begin"),
+    slow("near_rename", "db_csd_near_rename", "if ((fits_q & ~chain_q) == '0) begin", "if (fits_q == '0) begin"),
+    slow("near_rename", "db_csd_near_rename", "          m_missed[op_q] <= 1'b1;\n", ""),
     # rows of a slot do not get to the next; others get there
     ("near_crossbar", "db_csd_near_crossbar", "          slot_valid[s] = gives_valid[from_slot];\n", ""),
     ("near_crossbar", "db_csd_near_crossbar", "          slot_data[s]  = gives_data[from_slot];\n", ""),
@@ -111,17 +179,27 @@ BROKEN = [
     # a command ends before its data have; twice
     slow("near", "db_csd_near_pack", "ended_q && end_valid : full_q", "ended_q : full_q"),
     slow("near", "db_csd_near_pack", "begun_valid && !done;", "begun_valid;"),
+    # an empty slot takes a row, gives a word; an operator that is not there sees rows, or is not in reset
+    ("near_slot", "db_csd_near_slot", "s_row_ready  = 1'b0;", "s_row_ready  = row_ready[0];"),
+    ("near_slot", "db_csd_near_slot", "m_word_valid = 1'b0;", "m_word_valid = word_valid[1];"),
+    ("near_slot", "db_csd_near_slot", "s_row_valid && operator == KINDS[k]", "s_row_valid"),
+    ("near_slot", "db_csd_near_slot", "rst || operator != KINDS[k]", "rst"),
+    # rows of the other operator; what waits goes out when the operator is gone
+    ("near_slot", "db_csd_near_slot", "filters = operator == NEAR_FILTER", "filters = operator == NEAR_GREP"),
+    ("near_slot", "db_csd_near_slot", ".rst(off[0] && off[3])", ".rst(rst)"),
 ]
 
 
 @pytest.mark.parametrize(
-    "task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4"), "near_crossbar", "near"]
+    "task", ["lock_write", "lock_read", "near_rename", slow("near_rename_4"), "near_crossbar", "near", "near_slot"]
 )
 def test_proof(task: str, tmp_path: Path) -> None:
     proves("csd", task, tmp_path)
 
 
-@pytest.mark.parametrize("task", [slow("lock_cover"), "near_rename_cover", "near_crossbar_cover", "near_cover"])
+@pytest.mark.parametrize(
+    "task", [slow("lock_cover"), "near_rename_cover", "near_crossbar_cover", "near_cover", "near_slot_cover"]
+)
 def test_can_happen(task: str, tmp_path: Path) -> None:
     reaches("csd", task, tmp_path)
 

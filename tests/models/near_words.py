@@ -6,9 +6,24 @@ from __future__ import annotations
 import random
 import string
 import struct
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
-from doorbell.compute.near import PIECE_BYTES, Aggregate, ColumnType, Crypt, Csv, Filter, Grep, Hash, Predicate, Program
+from doorbell.compute.near import (
+    PIECE_BYTES,
+    Aggregate,
+    Behind,
+    ColumnType,
+    Crypt,
+    Csv,
+    Filter,
+    Grep,
+    Hash,
+    Predicate,
+    Program,
+    operators,
+)
 from doorbell.nvme.vendor import (
     NEAR_COLUMNS,
     NEAR_PREDICATES,
@@ -18,21 +33,37 @@ from doorbell.nvme.vendor import (
     NearOperator,
 )
 
+LINES, MORE = 1 << 24, 1 << 4
+ONE_OF_EACH = (NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER, NearOperator.CSV, NearOperator.HASH)
+
 
 def words(program: Program | None, cells: int) -> list[int]:
-    """The words of a program, word 0 first. None: there is none."""
-    if program is None:
-        return [NearOperator.NONE]
+    """The words of a program, word 0 first: of each operator a head and its own. None: there is none."""
+    chain = operators(program)
+    if not chain:
+        return [NearOperator.CRYPT if program else NearOperator.NONE]
+    out = []
+    for n, stage in enumerate(chain):
+        number, own = operator_words(stage, cells)
+        out += [number | MORE * (n + 1 < len(chain)) | len(own) << 8, *own]
+    out[0] |= LINES * any(isinstance(stage, Grep) and stage.lines for stage in chain)
+    return out
+
+
+def operator_words(program: Behind, cells: int) -> tuple[NearOperator, list[int]]:
+    """Which it is, and the words that it gets."""
     if isinstance(program, Aggregate):
-        return [NearOperator.AGGREGATE | 3 << 8, program.type, program.record, program.column]
-    if isinstance(program, Crypt):  # it is the data path's, what is behind it all that operators get
-        return words(program.behind, cells) if program.behind else [NearOperator.CRYPT]
+        return NearOperator.AGGREGATE, [program.type, program.record, program.column]
     if isinstance(program, Hash):
-        return [NearOperator.HASH | 1 << 8, program.digest]
+        return NearOperator.HASH, [program.digest]
     if isinstance(program, Csv):
-        return [NearOperator.CSV | 1 << 8, program.separator | program.line_end << 8 | program.field << 16]
+        return NearOperator.CSV, [program.separator | program.line_end << 8 | program.field << 16]
     if isinstance(program, Filter):
-        return filter_words(program, cells)
+        return NearOperator.FILTER, filter_words(program)
+    return NearOperator.GREP, grep_words(program, cells)
+
+
+def grep_words(program: Grep, cells: int) -> list[int]:
     flags = program.fold_case | program.where << 1 | program.without << 2 | program.lines << 3
     pieces: list[tuple[bytes, int]] = []
     for text in program.strings:
@@ -42,12 +73,10 @@ def words(program: Program | None, cells: int) -> list[int]:
             pieces.append((text[at : at + PIECE_BYTES], (at == cuts[0]) << 8 | (at == cuts[-1]) << 9))
     assert len(pieces) <= cells
     pieces += [(b"", 0)] * (cells - len(pieces))
-    behind = words(program.behind, cells) if program.behind else [0]
-    head = NearOperator.GREP | (1 + 5 * cells) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16
-    out = [head | program.lines << 24, flags | program.line_end << 8]
+    out = [flags | program.line_end << 8]
     for piece, ends in pieces:
         out += [*struct.unpack("<4I", piece.ljust(PIECE_BYTES, b"\0")), len(piece) | ends]
-    return out + behind[1:]
+    return out
 
 
 LESS, EQUAL, GREATER = 1, 2, 4
@@ -61,7 +90,7 @@ WANTED = {
 }
 
 
-def filter_words(program: Filter, cells: int = 8) -> list[int]:
+def filter_words(program: Filter) -> list[int]:
     alternatives = sum(p.alternative << n for n, p in enumerate(program.predicates))
     out = [program.record | program.bitmap << 16 | alternatives >> 1 << 17]
     for p in program.predicates:
@@ -72,11 +101,7 @@ def filter_words(program: Filter, cells: int = 8) -> list[int]:
         out += [p.type | WANTED[p.comparison] << 3, p.column | later << 16, *struct.unpack("<2I", repeated)]
     for _ in range(NEAR_PREDICATES - len(program.predicates)):  # always true
         out += [(LESS | EQUAL | GREATER) << 3, program.record - 1, 0, 0]
-    out += [at | at + size - 1 << 16 for at, size in program.columns]
-    behind = words(program.behind, cells) if program.behind else [0]
-    lines = behind[0] & 1 << 24
-    head = NearOperator.FILTER | len(out) << 8 | (behind[0] & 15) << 4 | (len(behind) - 1) << 16 | lines
-    return [head, *out, *behind[1:]]
+    return out + [at | at + size - 1 << 16 for at, size in program.columns]
 
 
 def random_column(rng: random.Random, record: int) -> tuple[ColumnType, int]:
@@ -95,7 +120,7 @@ def random_grep(rng: random.Random, cells: int) -> Grep:
     return replace(program, where=False, lines=True) if rng.random() < 0.3 else program
 
 
-def random_filter(rng: random.Random, record: int = 0, cells: int = 8) -> Filter:
+def random_filter(rng: random.Random, record: int = 0) -> Filter:
     """Numbers are such that values of few bytes, and of few kinds of bytes, are on both sides of them, or the same."""
     record = record or rng.choice((rng.randint(1, 12), rng.randint(1, 70), rng.randint(1, NEAR_RECORD_MOST), 16, 64))
     predicates: list[Predicate] = []
@@ -107,13 +132,7 @@ def random_filter(rng: random.Random, record: int = 0, cells: int = 8) -> Filter
         predicates.append(Predicate(kind, column, comparison, number, n > 0 and rng.random() < 0.4))
     if rng.random() < 0.2:
         return Filter(record, tuple(predicates), bitmap=True)
-    program = Filter(record, tuple(predicates), columns=random_columns(rng, record))
-    if rng.random() < 0.2:
-        return replace(program, behind=random_grep(rng, cells))
-    if rng.random() < 0.4:
-        kind, column = random_column(rng, program.packed)
-        return replace(program, behind=Aggregate(kind, program.packed, column))
-    return program
+    return Filter(record, tuple(predicates), columns=random_columns(rng, record))
 
 
 def random_columns(rng: random.Random, record: int) -> tuple[tuple[int, int], ...]:
@@ -129,27 +148,53 @@ def random_columns(rng: random.Random, record: int) -> tuple[tuple[int, int], ..
     return tuple(columns)
 
 
-def random_program(rng: random.Random, *, cells: int = 8, as_it_is: bool = False) -> Program:
-    """Of any operator; a Grep's strings are short, of few letters, so that random text has them.
-
-    as_it_is: also a Crypt, whose rows operators see as they are.
-    """
+def random_end(rng: random.Random, cells: int) -> Behind:
+    """Of any operator. A Grep's strings are short, of few letters, so that random text has them."""
     if rng.random() < 0.1:
         return Hash(NearDigest.CRC32C)
     if rng.random() < 0.15:
         return Csv(rng.randrange(4), rng.choice(b" a."))
-    if as_it_is and rng.random() < 0.1:
-        return Crypt(1)
     if rng.random() < 0.3:
-        return random_filter(rng, cells=cells)
+        return random_filter(rng)
     if rng.random() < 0.4:
         kind = rng.choice(list(ColumnType))
         record = rng.choice((kind.bytes, kind.bytes + rng.randrange(40), rng.randrange(kind.bytes, 3000)))
         return Aggregate(kind, record, rng.randrange(record - kind.bytes + 1))
-    grep = random_grep(rng, cells)
-    return (
-        replace(grep, behind=Csv(rng.randrange(3), rng.choice(b" a."))) if grep.lines and rng.random() < 0.4 else grep
-    )
+    return random_grep(rng, cells)
+
+
+def random_program(
+    rng: random.Random, *, cells: int = 8, as_it_is: bool = False, slots: Iterable[NearOperator] = ONE_OF_EACH
+) -> Program:
+    """An operator, or a chain of those in `slots`, each as often as it is there; a Hash is besides.
+
+    as_it_is: also a Crypt, whose rows operators see as they are.
+    """
+    if as_it_is and rng.random() < 0.1:
+        return Crypt(1)
+    program = random_end(rng, cells)
+    left = Counter(slots)
+    left[operator_words(program, cells)[0]] -= 1
+    while rng.random() < 0.5:
+        before: Grep | Filter = rng.choice((random_filter(rng), random_grep(rng, cells)))
+        before = (
+            replace(before, bitmap=False) if isinstance(before, Filter) else replace(before, where=False, lines=True)
+        )
+        before = replace(before, behind=program)
+        operator = operator_words(before, cells)[0]
+        if not left[operator] or len(words(before, cells)) > program_words(cells):
+            break
+        left[operator] -= 1
+        if isinstance(before, Filter) and isinstance(program, Aggregate):  # often one that the records have
+            kind, column = random_column(rng, before.packed)
+            before = replace(before, behind=Aggregate(kind, before.packed, column))
+        program = before
+    return program
+
+
+def program_words(cells: int) -> int:
+    """That the hardware has room for: two Filters and two Greps, at most 256."""
+    return min(256, 2 << (3 + 4 * NEAR_PREDICATES + NEAR_COLUMNS + 5 * cells).bit_length())
 
 
 ODD_NUMBERS = (

@@ -13,6 +13,7 @@ from __future__ import annotations
 import operator
 import re
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any
@@ -22,8 +23,10 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.model import Limits
+from doorbell.nvme.sgl import Descriptor, Kind
 from doorbell.nvme.vendor import (
     FROM_MEMORY,
+    FROM_SGL,
     NEAR_LINES_MOST,
     STORE_NSID,
     NearComparison,
@@ -55,7 +58,8 @@ class Cut(IntFlag):
 class Grep:
     """Lines that have one of `strings` (1 to 8, of 1 to 64 bytes), or that have none of them.
 
-    lines: the result is these lines, or what `behind` makes of them; else how many there are, and with `where` where.
+    lines: these come out, and are the result, or what `behind` makes of them; else how many there are, and with `where`
+    where.
     """
 
     strings: tuple[bytes, ...]
@@ -64,14 +68,14 @@ class Grep:
     without: bool = False
     line_end: int = 0x0A
     lines: bool = False
-    behind: Csv | None = None
+    behind: Behind | None = None
 
     def program(self) -> bytes:
         flags = self.fold_case | self.where << 1 | self.without << 2 | self.lines << 3
         behind = self.behind is not None
         head = struct.pack("<BB2xBBBx", NearOperator.GREP, behind, flags, self.line_end, len(self.strings))
         own = head + bytes(len(s) for s in self.strings).ljust(8, b"\0") + b"".join(self.strings)
-        return own + bytes(-len(own) % 16) + self.behind.program() if self.behind else own
+        return in_front(own, self.behind)
 
     def _found(self, data: bytes, cut: Cut) -> bytes:
         pattern, end = self._pattern(), bytes([self.line_end])
@@ -196,7 +200,7 @@ class Filter:
     record: int
     predicates: tuple[Predicate, ...]
     bitmap: bool = False
-    behind: Aggregate | Grep | None = None
+    behind: Behind | None = None
     columns: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -211,7 +215,7 @@ class Filter:
         )  # fmt: skip
         columns = b"".join(struct.pack("<HH", *column) for column in self.columns)
         parts = [head, *(p.program() for p in self.predicates), columns.ljust(16 if columns else 0, b"\0")]
-        return b"".join(parts) + (self.behind.program() if self.behind else b"")
+        return in_front(b"".join(parts), self.behind)
 
     def chosen(self, record: bytes) -> bytes:
         return b"".join(record[at : at + size] for at, size in self.columns) if self.columns else record
@@ -316,28 +320,40 @@ class Crypt:
     mode: NearMode = NearMode.XTS
     encrypt: bool = False
     offset: int = 0
-    behind: Grep | Aggregate | Filter | Hash | Csv | None = None
+    behind: Behind | None = None
 
     def program(self) -> bytes:
         behind = self.behind is not None
         head = struct.pack(
             "<BBxxBBBxQ", NearOperator.CRYPT, behind, self.mode, self.encrypt, self.slot, self.offset % (1 << 64)
         )
-        return head + (self.behind.program() if self.behind else b"")
+        return in_front(head, self.behind)
 
     def result(self, data: bytes, phase: int = 0) -> bytes:
         """data: what they are decrypted or encrypted; the key is none of the model's."""
         return self.behind.result(data, phase) if self.behind else data
 
 
-Program = Grep | Aggregate | Filter | Hash | Crypt | Csv
+Behind = Grep | Aggregate | Filter | Hash | Csv
+"""What gets the lines of a Grep, the records of a Filter, the data of a Crypt; SHA-256 stands behind a Crypt alone."""
+Program = Behind | Crypt
+
+
+def in_front(own: bytes, behind: Behind | None) -> bytes:
+    """A program and that of what stands behind it, from the next 16 bytes on."""
+    return own + bytes(-len(own) % 16) + behind.program() if behind else own
+
+
+def operators(program: Program | None) -> list[Behind]:
+    """That get the data one behind another. A Crypt is the data path's, what is behind it all that they get."""
+    behind = operators(program.behind) if isinstance(program, (Crypt, Grep, Filter)) else []
+    return behind if program is None or isinstance(program, Crypt) else [program, *behind]
 
 
 def longest(program: Program | None) -> int:
     """Bytes that a command of it looks at, at most."""
-    if isinstance(program, Grep) and program.lines:
-        return NEAR_LINES_MOST
-    return longest(program.behind) if isinstance(program, (Filter, Crypt)) else Limits.mdts_bytes
+    gives_lines = any(isinstance(p, Grep) and p.lines for p in operators(program))
+    return NEAR_LINES_MOST if gives_lines else Limits.mdts_bytes
 
 
 def load_try(drive: Driver, number: int, program: bytes) -> Command:
@@ -365,7 +381,7 @@ def submit(
     phase: int = 0,
     to: int | None = None,
     to_nsid: int = 0,
-    source: int | None = None,
+    source: int | Buffer | None = None,
     buffer: Buffer | None = None,
     qid: int = 1,
     nsid: int | None = None,
@@ -375,7 +391,7 @@ def submit(
     length: bytes to look at, all unless given; room: of the result buffer, as many as the blocks have unless given.
     to: the result is stored from this block on, of namespace to_nsid (0: its own), which takes a room of whole blocks.
     buffer: one that the caller has.
-    source: an address in memory, where the data are instead of in the blocks.
+    source: an address in memory, where the data are instead of in the blocks; or what `scattered` has made.
     """
     if not 0 <= to_nsid <= STORE_NSID >> 8:
         raise ValueError(f"a command that stores names namespaces up to {STORE_NSID >> 8}, not {to_nsid}")
@@ -383,11 +399,23 @@ def submit(
     room = size if room is None else room
     opcode, where = (VendorIoOpc.NEAR, 0) if to is None else (VendorIoOpc.NEAR_STORE, to)
     flags = (FROM_MEMORY if source is not None else 0) | to_nsid << 8
+    if isinstance(source, Buffer):
+        source, flags = source.address, flags | FROM_SGL
     return drive.submit(
         qid, opcode, slba, blocks - 1, buffer or drive.buffer(max(room, 4)), nsid=nsid, nbytes=room,
         cdw2=where & 0xFFFFFFFF, cdw3=where >> 32, cdw13=size if length is None else length, cdw14=room,
         cdw15=number | flags | phase << 16, mptr=source or 0,
     )  # fmt: skip
+
+
+def scattered(drive: Driver, pieces: Sequence[tuple[int, int]]) -> Buffer:
+    """An SGL of data that lie in pieces, an address and bytes each: one descriptor, and the segment to which it points.
+    Of a command's `source`; the caller's to free, when no command needs it any more. A drive takes it that has SLM."""
+    blocks = [struct.pack("<2Q", *Descriptor(*piece).words) for piece in pieces]
+    buffer = drive.buffer(16 * (1 + len(blocks)))
+    segment = Descriptor(buffer.address + 16, 16 * len(blocks), Kind.LAST_SEGMENT)
+    buffer.write(struct.pack("<2Q", *segment.words) + b"".join(blocks))
+    return buffer
 
 
 def run(drive: Driver, number: int, slba: int, blocks: int, **options: Any) -> tuple[Command, bytes]:

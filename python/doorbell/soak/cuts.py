@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from doorbell.compute import drive as compute
-from doorbell.compute.near import PROGRAMS, Crypt
+from doorbell.compute.near import PROGRAMS
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CREATE_Q_PC, AdminOpc, NsMgmt, NvmOpc, Status
@@ -239,7 +239,7 @@ class Cuts:
         number, program = cut.step["slot"] % PROGRAMS, of_kind(cut.step["of"], cut.step["data"])
         self.rest(number)
         self.program_changes(number, program)
-        refused = (Status.INVALID_FIELD,) if isinstance(program, Crypt) else ()  # whose slot is another's
+        refused = () if self.machine.model.takes(program) else (Status.INVALID_FIELD,)
         data = program.program()
         cut.buffer = self.drive.buffer(-(-len(data) // 4) * 4)
         cut.buffer.write(data)

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import struct
 from typing import Any
 
 from doorbell.compute.near import Crypt
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
+from doorbell.nvme.sgl import Descriptor, Kind
 from doorbell.nvme.structures import DsmRange
-from doorbell.nvme.vendor import FROM_MEMORY, STORE_NSID, VendorIoOpc
+from doorbell.nvme.vendor import FROM_MEMORY, FROM_SGL, STORE_NSID, VendorIoOpc
 from doorbell.soak.generate import REGION
 from doorbell.soak.grants import GrantingDriver
 from doorbell.soak.judge import CANARY, Judge, Sent
@@ -168,12 +171,36 @@ class Entries:
         flags = 0
         if step["memory"] and model.near:
             look.memory = (text if step["memory"] % 2 else table)(step["memory"], nbytes)
-            look.source = self.drive.buffer(nbytes, offset=step["offset"] % 4096 & ~3)
-            look.source.write(look.memory)
-            look.own, where["mptr"], flags = False, look.source.address, FROM_MEMORY
+            look.own = False
+            look.source, where["mptr"], flags = self._source(step, look.memory)
         if to is not None:
             flags |= step["to_ns"] << 8 & STORE_NSID
         return look, {"cdw13": length, "cdw14": room, "cdw15": number | flags | phase << 16} | where
+
+    def _source(self, step: Step, data: bytes) -> tuple[Buffer, int, int]:
+        """Data of a near-storage command in memory, and what its entry has in MPTR and in CDW15. A drive that takes it
+        gets an SGL of pieces, in any order, one of three times."""
+        offset = step["offset"] % 4096 & ~3
+        if self.machine.model.memory is None or step["memory"] % 3:
+            source = self.drive.buffer(len(data), offset=offset)
+            source.write(data)
+            return source, source.address, FROM_MEMORY
+        rng = random.Random(step["memory"])
+        cuts = sorted({0, len(data), *(4 * rng.randrange(len(data) // 4) for _ in range(rng.choice((0, 1, 5, 40))))})
+        pieces = list(itertools.pairwise(cuts))
+        behind = -(-(offset + len(data)) // 8) * 8 - offset  # the descriptors
+        source = self.drive.buffer(behind + 16 * (1 + len(pieces)), offset=offset)
+        parts, at, places = b"", 0, {}
+        for piece in rng.sample(pieces, len(pieces)):
+            places[piece] = source.address + at
+            parts += data[slice(*piece)]
+            at += piece[1] - piece[0]
+        blocks = [Descriptor(places[piece], piece[1] - piece[0]) for piece in pieces]
+        first = source.address + behind
+        segment = Descriptor(first + 16, 16 * len(blocks), Kind.LAST_SEGMENT)
+        words = b"".join(struct.pack("<2Q", *descriptor.words) for descriptor in (segment, *blocks))
+        source.write(parts.ljust(behind, b"\0") + words)
+        return source, first, FROM_MEMORY | FROM_SGL
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:
         blocks = space.blocks.blocks if space else 1 << 16

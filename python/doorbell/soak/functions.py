@@ -110,7 +110,7 @@ class VfMachine(FunctionMachine):
         self.functions = pf.functions
         self.shape = replace(pf.shape, queues=VF_QUEUES, manage=False)
         model = pf.model
-        self.model = Drive(model.spaces, model.keys, model.mdts_bytes, fn, pf.functions, model.near)
+        self.model = Drive(model.spaces, model.keys, model.mdts_bytes, fn, pf.functions, model.near, model.greps)
         self.layout: Step = {**dict(LAYOUT), "queues": 2}
         self.cycles = 0
         self.given = (0, 0)

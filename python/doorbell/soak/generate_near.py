@@ -12,8 +12,8 @@ from doorbell.soak.near_kinds import KINDS, of_kind
 from doorbell.soak.near_messages import brings
 from doorbell.soak.steps import FAULTS, Step
 
-OFTEN = (8, 2, 3, 3, 6, 0)
-"""How often each of KINDS; of lines see near_kind."""
+OFTEN = (8, 2, 3, 3, 6, 0, 0)
+"""How often each of KINDS; of lines and chains see near_kind."""
 BEGIN, END, ASK = HashStep.BEGIN, HashStep.END, HashStep.ASK
 STEPS = (BEGIN | END, BEGIN, HashStep(0), END, ASK, BEGIN | ASK)
 
@@ -23,8 +23,8 @@ def near_kind(rng: random.Random, serial: int) -> Step:
     step: Step = {"data": serial}
     if kind := rng.choices(KINDS, OFTEN)[0]:
         step["of"] = kind
-    elif random.Random(serial).random() < 0.2:  # beside rng, so that a seed's other steps stay what they were
-        step["of"] = "lines"
+    elif (drawn := random.Random(serial).random()) < 0.45:  # beside rng: a seed's other steps stay what they were
+        step["of"] = "lines" if drawn < 0.2 else "chain"
     return step
 
 

@@ -16,7 +16,7 @@ from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import CSTS_NSSRO, CSTS_RDY, NSSR_MAGIC, Reg
 from doorbell.nvme.memory import HostMemory
-from doorbell.nvme.vendor import SETTINGS_PAGES
+from doorbell.nvme.vendor import SETTINGS_PAGES, NearOperator
 from doorbell.soak import backends
 from doorbell.soak.generate import MEMORY_CELLS, Shape
 from doorbell.soak.grants import GrantingDriver
@@ -30,8 +30,10 @@ SHAPES = {
     "db_csd": Shape(spaces=6, keys=True, manage=True, near=True, memory=True),
     "db_vcsd": Shape(spaces=4, keys=True, manage=True, ssds=2, near=True),
 }
-PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2}}
+PARAMS: dict[str, dict[str, int]] = {"db_csd": {"NEAR": 1, "NEAR_HASHES": 2, "NEAR_SLOTS": 0x63211}}
 """Of a top, beside NUM_NS: those of its tests too."""
+ONE_OF_EACH = 0x6321
+"""NEAR_SLOTS, where nothing else is said."""
 MEMORY_PARAMS = {"SGL": 1, "CMB_LOG2": 21, "SLM": 1}
 """... whose functions have memory and programs."""
 NOTHING: Mapping[str, Any] = {}
@@ -81,7 +83,9 @@ class Machine:
         self.finder = self.options.pop("finder", None)
         for name in ("ssds", "ssd", "memory"):
             self.options.pop(name, None)
-        self.model = Drive(near=bool(self.options["params"].get("NEAR")))
+        its = self.options["params"]
+        greps = f"{its.get('NEAR_SLOTS', ONE_OF_EACH):x}".count(str(int(NearOperator.GREP)))
+        self.model = Drive(near=bool(its.get("NEAR")), greps=greps)
         self.layout: Step = dict(LAYOUT)
         self.cycles = 0  # of simulations that are over
         self.power_on(0)

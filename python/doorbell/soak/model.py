@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from doorbell.compute.near import PROGRAMS
+from doorbell.compute.near import PROGRAMS, Crypt, Grep, operators
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Limits, Media, Mismatch, Pending, allowed_statuses
 from doorbell.soak.near import ENDED_WELL, Look, Program
@@ -181,7 +181,7 @@ class Space:
 @dataclass
 class Drive:
     """All namespaces, and the keys in their slots (0: none). fn: the function that looks at them, near: it has
-    near-storage commands, with these programs and their messages."""
+    near-storage commands, with these programs and their messages, greps: and so many slots for a Grep."""
 
     spaces: dict[int, Space] = field(default_factory=dict)
     keys: dict[int, int] = field(default_factory=dict)
@@ -189,6 +189,7 @@ class Drive:
     fn: int = 0
     functions: int = 1
     near: bool = False
+    greps: int = 1
     programs: list[Program | None] = field(default_factory=lambda: [None] * PROGRAMS)
     messages: list[list[Message]] = field(default_factory=lambda: [fresh() for _ in range(PROGRAMS)])
     memory: Space | None = None  # of the function, of which a window is looked at
@@ -204,6 +205,11 @@ class Drive:
         slot = self.slot_of(number)
         own = slot is not None and 1 <= slot < key_slots(self.functions) and self.owner_of(slot) == self.fn
         return slot if own else None
+
+    def takes(self, program: Program) -> bool:
+        """A Crypt names a slot of this function; there are slots for a chain."""
+        ours = not isinstance(program, Crypt) or self.slot_for_programs(program.slot) is not None
+        return ours and sum(isinstance(p, Grep) for p in operators(program)) <= self.greps
 
     def owner_of(self, slot: int) -> int:
         return next((fn for fn in range(1, self.functions) if 0 <= slot - self._first(fn) < self._each), 0)

@@ -7,11 +7,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from doorbell.compute.near import Aggregate, Crypt, Csv, Filter, Grep, Hash, Program
+from doorbell.compute.near import Aggregate, Crypt, Csv, Filter, Grep, Hash, Program, operators
 from doorbell.nvme.vendor import NEAR_COLUMNS, NearMode
 from doorbell.soak.near import program_of
 
-KINDS = ("", "columns", "csv", "sha256", "crypt", "lines")
+KINDS = ("", "columns", "csv", "sha256", "crypt", "lines", "chain")
 """What the step "program" has in `of`; "" as program_of has it."""
 XTS_SLOTS = (1, 2, 3)
 CTR_SLOTS = (4, 5)
@@ -56,6 +56,27 @@ def _lines(number: int) -> Grep | Filter:
     return replace(grep, behind=_csv(rng.randrange(1 << 30))) if kind == "csv" else grep
 
 
+ORDERS = ((Filter,), (Grep,), (Grep, Filter), (Filter, Grep), (Grep, Grep), (Grep, Grep, Filter))
+"""What stands before the last operator of a chain, from it on."""
+
+
+def _chain(number: int) -> Program:
+    """Up to two Greps that give lines, a Filter before, between or behind them; at the end anything."""
+    rng = random.Random(number)
+    drawn = [program_of(rng.randrange(1 << 30)) for _ in range(300)]
+    greps = [replace(p, where=False, lines=True) for p in drawn[4:] if isinstance(p, Grep)]
+    filters = [p for p in drawn[4:] if isinstance(p, Filter) and not p.bitmap and p.record < 100]
+    program: Program = rng.choice((_csv(rng.randrange(1 << 30)), *drawn[:4]))
+    for kind in rng.choice(ORDERS):
+        there = [type(p) for p in operators(program)]
+        assert not isinstance(program, Crypt)
+        if kind is Filter and Filter not in there:
+            program = replace(filters.pop(), behind=program)
+        if kind is Grep and there.count(Grep) < 2:
+            program = replace(greps.pop(), behind=program)
+    return program
+
+
 def _csv(number: int) -> Csv:
     rng = random.Random(number)
     line_end = rng.choice(b"\n\n\n\n\r;")
@@ -80,7 +101,7 @@ def _crypt(number: int) -> Crypt:
 
 MAKERS: dict[str, Callable[[int], Program]] = {
     "": program_of, "columns": _columns, "csv": _csv, "sha256": lambda number: Hash(), "crypt": _crypt,
-    "lines": _lines,
+    "lines": _lines, "chain": _chain,
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from doorbell.compute.near import PROGRAMS, Crypt
+from doorbell.compute.near import PROGRAMS
 from doorbell.nvme.constants import Status
 from doorbell.nvme.memory import Buffer
 from doorbell.nvme.structures import status_name
@@ -42,7 +42,7 @@ class Programs:
         self.rest(number)
         data = self._program_bytes(step)
         program = None if bad or not data else of_kind(step["of"], step["data"])
-        refused = isinstance(program, Crypt) and model.slot_for_programs(program.slot) is None
+        refused = program is not None and not model.takes(program)
         if refused:
             program = None  # as one that is none: the old one goes
         cdw10 = number | (4 << step["data"] % 28 if bad == "number" else 0)

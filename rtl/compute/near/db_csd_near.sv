@@ -150,7 +150,7 @@ module db_csd_near
   logic  from_valid, from_end, found_last;
   db_fifo #(.WIDTH($bits(from_t)), .DEPTH(INSIDE)) i_from (
     .clk, .rst, .s_valid(begins && !nowhere), .s_ready(),
-    .s_data({ALL'(chain.first | chain.last), ALL'(chain.last)}), .m_valid(from_valid), .m_ready(from_end),
+    .s_data({ALL'(chain.slots), ALL'(chain.last)}), .m_valid(from_valid), .m_ready(from_end),
     .m_data(from), .level());
   always_ff @(posedge clk) leave <= from_end && !rst ? from.slots : '0;
 

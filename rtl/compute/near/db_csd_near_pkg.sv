@@ -44,9 +44,11 @@ package db_csd_near_pkg;
     logic [31:0]                data;
   } near_param_t;
 
-  // Words of the longest program, log2: a Grep's, or a Filter's with those of a Grep behind it.
+  // Words of the longest program, log2: as many as two Filters with a Grep behind each have, at most 256.
   function automatic int near_words_log2(input int cells);
-    return $clog2(3 + 4 * NEAR_PREDICATES + NEAR_COLUMNS + 5 * cells);
+    int log2;
+    log2 = 1 + $clog2(4 + 4 * NEAR_PREDICATES + NEAR_COLUMNS + 5 * cells);
+    return log2 < NEAR_WORDS_LOG2 ? log2 : NEAR_WORDS_LOG2;
   endfunction
 
   // Whose program it is that looks at a row, and which of its owner's.
@@ -70,8 +72,8 @@ package db_csd_near_pkg;
     logic [127:0] data;
   } near_word_t;
 
-  // Where a packet's rows go, slots being bits: to `first`, whose rows go to `last` if that is another one, and the result
-  // is what `last` gives. Nothing: the rows themselves are the result, or there is none.
+  // Where a packet's rows go, slots being bits: through `slots`, from `first`, which gets them, to `last`, which gives the
+  // result. Nothing: the rows themselves are the result, or there is none.
   localparam int NEAR_SLOTS_MOST = 8;
   localparam logic [3:0]  NEAR_EXCHANGED = 4'hf;  // in place of a slot's operator: it can be exchanged
   localparam logic [15:0] NEAR_IN_SLOTS  = 16'd1 << NEAR_GREP | 16'd1 << NEAR_AGGREGATE | 16'd1 << NEAR_FILTER |
@@ -79,7 +81,8 @@ package db_csd_near_pkg;
   localparam logic [15:0] NEAR_ROWS      = 16'd1 << NEAR_GREP | 16'd1 << NEAR_FILTER;  // may give rows
   typedef struct packed {
     logic                       none;    // there is no such program, or the command looks at more than it takes
-    logic                       absent;  // its operator is in no slot
+    logic                       absent;  // an operator of it is in no slot
+    logic [NEAR_SLOTS_MOST-1:0] slots;
     logic [NEAR_SLOTS_MOST-1:0] first;
     logic [NEAR_SLOTS_MOST-1:0] last;
   } near_chain_t;

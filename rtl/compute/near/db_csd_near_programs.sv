@@ -2,9 +2,10 @@
 // Programs of near-storage commands: the firmware writes them (regs/db_csd_near.rdl), db_csd_near_rename reads their
 // words.
 //
-// A program is up to 256 words of RAM. Word 0 has the operator in bits 3:0 and how many words of it follow in bits
-// 15:8, and the same of what comes behind it in bits 7:4 and 23:16 (0: nothing); bit 24: a command of it looks at
-// NEAR_LINES_MOST bytes at most; operator 0: there is no program; a reset leaves the RAM as it is.
+// A program is up to 256 words of RAM, a head for each of its operators and then the operator's words. A head has the
+// operator in bits 3:0, in bit 4 whether another one is behind it, and in bits 15:8 how many words it has; the first one
+// in bit 24 whether a command looks at NEAR_LINES_MOST bytes at most, and operator 0, if there is no program. A reset
+// leaves the RAM as it is.
 // Latency: a word 1 cycle behind its address. A register is read in its cycle.
 module db_csd_near_programs
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_near_pkg::*, db_csd_near_pkg::*, db_csd_near_regs_pkg::*;
@@ -51,7 +52,8 @@ module db_csd_near_programs
   always_comb begin
     hwif_in.CAPS.ops.next      = OPERATORS;
     hwif_in.CAPS.cells.next    = 8'(CELLS);
-    hwif_in.CAPS.programs.next = 8'd1 << NEAR_PROGRAMS_LOG2;
+    hwif_in.CAPS.programs.next = 4'd1 << NEAR_PROGRAMS_LOG2;
+    hwif_in.CAPS.words.next    = 4'(WORDS_LOG2);
   end
   logic [KEY_W-1:0] key, put_key;
   logic             put;

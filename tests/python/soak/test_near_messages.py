@@ -7,7 +7,7 @@ import hashlib
 
 import pytest
 from csd_drive import ctr, xts
-from doorbell.compute.near import Crypt, Filter, Grep, Hash, Hashed, HashStep, message_phase
+from doorbell.compute.near import Crypt, Filter, Grep, Hash, Hashed, HashStep, message_phase, operators
 from doorbell.nvme.model import Mismatch
 from doorbell.nvme.vendor import NearDigest, NearMode
 from doorbell.soak.near_crypt import CTR_KEY, crypted, ctr_key_bytes, fits, key_bytes, leaked
@@ -125,12 +125,19 @@ def test_programs_of_each_kind() -> None:
     behind = {type(p.behind).__name__ for p in crypts}
     assert behind == {"NoneType", "Grep", "Aggregate", "Filter", "Csv", "Hash"}
     assert any(map(brings, crypts)) and not brings(Hash(NearDigest.CRC32C)) and not brings(None)
-    for kinds, digest in ((KINDS[:5], "0025243d6d447f57"), (KINDS[5:], "5bb9c37ab75eada7")):
+    for kinds, digest in (
+        (KINDS[:5], "0025243d6d447f57"),
+        (KINDS[5:6], "5bb9c37ab75eada7"),
+        (KINDS[6:], "68b30a84e4524bfd"),
+    ):
         programs = b"".join(of_kind(kind, n).program() for kind in kinds for n in range(200))
         assert hashlib.sha256(programs).hexdigest()[:16] == digest, "numbers in scripts mean other programs now"
     lined = [of_kind("lines", n) for n in range(200)]
     assert {(type(p).__name__, type(p.behind).__name__) for p in lined if isinstance(p, Grep | Filter)} == {
         ("Grep", "NoneType"), ("Grep", "Csv"), ("Filter", "Grep"),
     }  # fmt: skip
+    chains = {tuple(type(o).__name__ for o in operators(of_kind("chain", n))) for n in range(400)}
+    assert chains >= {("Grep", "Grep", "Csv"), ("Grep", "Filter", "Aggregate"), ("Filter", "Grep", "Grep", "Csv"),
+                      ("Filter", "Grep", "Grep", "Hash"), ("Grep", "Filter", "Grep")}  # fmt: skip
     lines = table(3, 5000)
     assert len(lines) == 5000 and all(field in lines for field in FIELDS)

@@ -19,7 +19,7 @@ from doorbell.compute import slots
 from doorbell.compute.near import Aggregate, ColumnType, Csv, Filter, Grep, Predicate, Program
 from doorbell.compute.slots import bitstream
 from doorbell.nvme.vendor import NearComparison, NearOperator
-from near_words import random_program, random_text, words
+from near_words import program_words, random_program, random_text, words
 from rtl_bench import rare, rounds
 from streams import ROW, Sink, Source, packet_rows, start
 from structs import layout
@@ -32,6 +32,7 @@ CAPS, PROGRAM, WORD = (NEAR_REGISTERS + at for at in (0, 4, 8))
 CELLS = int(os.environ.get("CELLS", "8"))
 PLACES = int(os.environ.get("NUM_FN", "1"))
 SLOTS = int(os.environ.get("SLOTS", "0x6321"), 16)
+OPERATORS = [NearOperator.HASH, *(NearOperator(int(digit)) for digit in f"{SLOTS:x}" if digit != "f")]
 GREPS = f"{SLOTS:x}".count(str(int(NearOperator.GREP)))
 
 
@@ -168,11 +169,13 @@ async def random_commands(dut: Any) -> None:
     for seed, stall in [(1, 0.0), (2, 0.4), (3, 0.8)][: rounds(3, 2)]:
         b = await begin(dut, seed, stall)
         ops = await b.read(CAPS)
-        assert ops == 4 << 24 | CELLS << 16 | 0b1111110
+        assert ops == (program_words(CELLS).bit_length() - 1) << 28 | 4 << 24 | CELLS << 16 | 0b1111110
         programs: dict[tuple[int, int], Program | None] = {}
         for place in range(PLACES):
             for number in range(4):
-                program = random_program(b.rng, cells=CELLS, as_it_is=True) if b.rng.random() < 0.9 else None
+                program = (
+                    random_program(b.rng, cells=CELLS, as_it_is=True, slots=OPERATORS) if b.rng.random() < 0.9 else None
+                )
                 programs[place, number] = program
                 await b.load(place, number, program)
         for turn in range(rounds(3, 2)):
@@ -186,7 +189,7 @@ async def random_commands(dut: Any) -> None:
                 assert got == want[0], f"seed {seed}, slot {p.slot}: {p.near} {programs.get((p.place, p.number))}"
             assert b.results[before[1] :] == [r for _, r in both if r], f"seed {seed}"
             place, number = b.rng.choice(list(programs))  # another program, while nothing is under way
-            programs[place, number] = random_program(b.rng, cells=CELLS, as_it_is=True)
+            programs[place, number] = random_program(b.rng, cells=CELLS, as_it_is=True, slots=OPERATORS)
             await b.load(place, number, programs[place, number])
 
 
@@ -239,11 +242,13 @@ async def rate(dut: Any) -> None:
     """Rows of long commands go in without a gap, one behind another; a Read's rows take 2 cycles."""
     small = Predicate(ColumnType.U8, 3, NearComparison.LESS, 0x60)
     chain = Filter(12, (small,), behind=Aggregate(ColumnType.I32, 12))
+    longer = Filter(12, (small,), behind=Grep((b"a",), lines=True, behind=Csv(1, ord(" "))))
     for program in (
         Grep((b"abba",)),
         Aggregate(ColumnType.I32, 12),
         Csv(1, ord(" ")),
         chain,
+        longer,
         Filter(16, (small,), bitmap=True),
     ):
         b = await begin(dut, 9)

@@ -62,7 +62,7 @@ class Bench:
 
     async def run(self, program: Filter, packets: list[Packet]) -> None:
         """Load the program, with the first row right behind it, and compare what passes."""
-        words = filter_words(program)[1:]
+        words = filter_words(program)
         for addr, data in enumerate(words, 1):
             self.dut.s_param.value = PARAM.pack(addr=addr, data=data)
             self.dut.s_param_valid.value = 1
@@ -99,18 +99,13 @@ def random_packet(rng: random.Random, row: int, record: int) -> Packet:
     return random_data(rng, size), rng.choice((0, 0, rng.randrange(record), rng.randrange(1 << 16)))
 
 
-def alone(program: Filter) -> Filter:
-    """Without what is behind it: that is not this block's."""
-    return replace(program, behind=None)
-
-
 @cocotb.test()
 async def random_programs(dut: Any) -> None:
     """Packets right behind one another, new programs behind the last one's rows."""
     for seed, stall in ((1, 0.0), (2, 0.3), (3, 0.8)):
         b = await begin(dut, seed, stall)
         for _ in range(rounds(300, 50)):
-            program = alone(random_filter(b.rng))
+            program = random_filter(b.rng)
             await b.run(
                 program, [random_packet(b.rng, b.step_bytes, program.record) for _ in range(b.rng.randint(1, 6))]
             )
@@ -122,7 +117,7 @@ async def every_record(dut: Any) -> None:
     b = await begin(dut, 4)
     for record in (*range(1, 71), NEAR_RECORD_MOST - 1, NEAR_RECORD_MOST):
         for _ in range(rounds(6, 1)):
-            program = alone(random_filter(b.rng, record))
+            program = random_filter(b.rng, record)
             await b.run(program, [random_packet(b.rng, b.step_bytes, record) for _ in range(3)])
 
 
@@ -168,9 +163,7 @@ async def columns(dut: Any) -> None:
         }:  # fmt: skip
             if any(size < 1 or at + size > record for at, size in chosen) or chosen == ((0, 1), (0, 1)):
                 continue
-            program = Filter(
-                record, (b.rng.choice((ALWAYS, alone(random_filter(b.rng, 8)).predicates[0])),), columns=chosen
-            )
+            program = Filter(record, (b.rng.choice((ALWAYS, random_filter(b.rng, 8).predicates[0])),), columns=chosen)
             if program.predicates[0].column + program.predicates[0].type.bytes > record:
                 program = replace(program, predicates=(ALWAYS,))
             await b.run(program, [random_packet(b.rng, b.step_bytes, record) for _ in range(3)])
@@ -235,7 +228,7 @@ async def a_reset_forgets_packets(dut: Any) -> None:
             await b.step()
         await reset(dut)
         b = Bench(dut, rng)
-        program = alone(random_filter(rng))
+        program = random_filter(rng)
         await b.run(program, [random_packet(rng, b.step_bytes, program.record) for _ in range(3)])
 
 
@@ -253,7 +246,7 @@ def test_the_model_agrees_with_numpy() -> None:
         NearComparison.NOT_LESS: np.greater_equal,
     }  # fmt: skip
     for _ in range(2000):
-        program = alone(random_filter(rng))
+        program = random_filter(rng)
         data, phase = random_packet(rng, 32, program.record)
         skip = -phase % program.record if phase < program.record else 0
         whole = max(0, (len(data) - skip) // program.record)

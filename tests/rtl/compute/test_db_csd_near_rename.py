@@ -29,10 +29,26 @@ CRYPT, CSV = int(NearOperator.CRYPT), int(NearOperator.CSV)
 Owner = tuple[int, int]  # place, number
 
 
-def program(rng: random.Random, first: int, behind: int = 0) -> list[int]:
-    words, more = rng.randint(1, 20), rng.randint(1, 20) if behind else 0
-    head = first | behind << 4 | words << 8 | more << 16
-    return [head, *(rng.getrandbits(32) for _ in range(words + more))]
+def program(rng: random.Random, *operators: int) -> list[int]:
+    """Each operator's head, and up to 20 words; all of a program are in the memory."""
+    out: list[int] = []
+    most = min(20, (1 << WORDS_LOG2) // len(operators) - 1)
+    for n, operator in enumerate(operators):
+        count = rng.randint(1, most)
+        more = n + 1 < len(operators)
+        out += [operator | more << 4 | count << 8, *(rng.getrandbits(32) for _ in range(count))]
+    return out
+
+
+def stages(words: list[int]) -> list[tuple[int, list[int]]]:
+    """Operators of a program, each with its words."""
+    out, at = [], 0
+    while True:
+        count = words[at] >> 8 & 255
+        out.append((words[at] & 15, words[at + 1 : at + 1 + count]))
+        if not words[at] >> 4 & 1:
+            return out
+        at += 1 + count
 
 
 @dataclass
@@ -50,9 +66,9 @@ class Bench:
         self.before: dict[Owner, list[int]] = {}  # programs that were there until lately
         self.slots = [Slot() for _ in operators]
         self.queue: deque[tuple[int, Owner]] = deque()  # slot number, whose program; (-1, ...): a Read
-        self.out: deque[tuple[int, list[int], int, int]] = deque()  # that are out: when done, slots, first, last
+        self.out: deque[tuple[int, list[int]]] = deque()  # that are out: when done, slots in the order of their rows
         self.cycle = 0
-        self.given: list[tuple[int, int, int]] = []  # command, first, last
+        self.given: list[tuple[int, int, list[int]]] = []  # command, slots as bits, and in order; none: one is absent
         self.sent = 0
         self.latency: list[int] = []
         self.began = 0
@@ -96,11 +112,14 @@ class Bench:
                     done |= 1 << s
         d.s_done.value = done
         route = int(d.route.value)
-        for _, slots, first, last in self.out:
+        for _, slots in self.out:
+            ways = dict(zip(slots, [1 << s for s in slots[1:]] + [0], strict=True))
             for s in range(SLOTS):
                 to = route >> SLOTS * s & (1 << SLOTS) - 1
-                assert (to >> last & 1) == (s == first != last), f"{slots} of a command, and rows of {s} to {to:b}"
-                assert s != last or not to, f"rows of {s}, which are a result, to {to:b}"
+                if s in ways:
+                    assert to == ways[s], f"{slots} of a command, and rows of {s} to {to:b}"
+                else:
+                    assert not any(to >> t & 1 for t in slots), f"{slots} of a command, and rows of {s} to {to:b}"
         d.s_packet_valid.value = int(bool(self.queue))
         if self.queue:
             number, (place, which) = self.queue[0]
@@ -124,45 +143,42 @@ class Bench:
         self.latency.append(self.cycle - self.began)
         args = packet["args"]
         owner = (packet["place"], args["number"])
-        fits = [self.check(p, chain) for p in (self.programs.get(owner, [0]), self.before.get(owner, [0]))]
-        assert any(fits), f"command {packet['slot']}: {chain}"
-        self.given.append((packet["slot"], chain["first"], chain["last"]))
-        if chain["none"] or chain["absent"]:
-            return
-        slots = [s for s in range(SLOTS) if (chain["first"] | chain["last"]) >> s & 1]
-        for s in slots:
+        all_fits = [self.check(p, chain) for p in (self.programs.get(owner, [0]), self.before.get(owner, [0]))]
+        fits = [f for f in all_fits if f is not None]
+        assert fits, f"command {packet['slot']}: {chain}"
+        self.given.append((packet["slot"], chain["slots"], fits[0]))
+        for s in fits[0]:
             self.slots[s].inside += 1
-        if slots:
+        if fits[0]:
             # in their order, as results are
             after = max([entry[0] for entry in self.out], default=self.cycle)
-            first, last = (chain[n].bit_length() - 1 for n in ("first", "last"))
-            self.out.append((max(self.cycle + self.rng.randint(*self.stay), after), slots, first, last))
+            self.out.append((max(self.cycle + self.rng.randint(*self.stay), after), fits[0]))
 
-    def check(self, words: list[int], chain: dict[str, int]) -> bool:
-        first, behind, count, more = (words[0] >> at & mask for at, mask in ((0, 15), (4, 15), (8, 255), (16, 255)))
-        if first in (0, CRYPT):
-            return bool(chain["none"]) == (first == 0) and chain["first"] == chain["last"] == 0
+    def check(self, words: list[int], chain: dict[str, int]) -> list[int] | None:
+        """Slots of a program's operators, in their order: none of what is no program or a Crypt, or if one is absent.
+        None: the chain is not the program's."""
+        of = stages(words)
+        if of[0][0] in (0, CRYPT):
+            right = bool(chain["none"]) == (of[0][0] == 0) and chain["first"] == chain["last"] == chain["slots"] == 0
+            return [] if right else None
         if chain["none"]:
-            return False
+            return None
         have = [o for s, o in enumerate(self.operators) if self.allowed >> s & 1]
+        suffices = all(have.count(o) >= sum(o == other for other, _ in of) for o, _ in of)
         if chain["absent"]:
-            return self.moving or first not in have or bool(behind and behind not in have)
-        places = [(first, chain["first"], words[1 : 1 + count])]
-        if behind:
-            places.append((behind, chain["last"], words[1 + count : 1 + count + more]))
-        elif chain["first"] != chain["last"]:
-            return False
-        for operator, bits, wanted in places:
-            if bits.bit_count() != 1:
-                return False
+            return [] if self.moving or not suffices else None
+        slots, bits = [], chain["first"]
+        for operator, wanted in of:
+            if bits.bit_count() != 1 or bits >> SLOTS:
+                return None
             s = bits.bit_length() - 1
             told = [self.slots[s].words.get(n + 1) for n in range(len(wanted))]
             if self.operators[s] != operator or told != wanted or not (self.moving or self.allowed >> s & 1):
-                return False
-        if behind:
-            at = chain["first"].bit_length() - 1
-            return int(self.dut.route.value) >> SLOTS * at & (1 << SLOTS) - 1 == chain["last"] != chain["first"]
-        return True
+                return None
+            slots.append(s)
+            bits = int(self.dut.route.value) >> SLOTS * s & (1 << SLOTS) - 1
+        whole = bits == 0 and 1 << slots[-1] == chain["last"] and sum(1 << s for s in set(slots)) == chain["slots"]
+        return slots if whole and len(set(slots)) == len(slots) else None
 
     async def send(self, commands: list[tuple[int, Owner]], cycles: int = 20_000) -> None:
         until = self.sent + len(commands)
@@ -197,11 +213,9 @@ async def random_commands(dut: Any) -> None:
         b.stay = rng.choice(((0, 5), (0, 60), (20, 200)))
         owners = [(place, number) for place in range(3) for number in range(4)]
         for owner in owners:
-            first = rng.choice((GREP, AGGREGATE, FILTER, FILTER, CRYPT, 0))
-            behind = rng.choice((0, GREP, AGGREGATE)) if first == FILTER else 0
-            if first == GREP and rng.random() < 0.5:  # it may be behind another in the next command
-                behind = CSV
-            b.programs[owner] = program(rng, first, behind)
+            before = rng.choices((GREP, FILTER), k=rng.choice((0, 0, 1, 1, 2, 3, SLOTS - 1)))
+            operators = [*before, rng.choice((GREP, AGGREGATE, FILTER, CSV))]
+            b.programs[owner] = program(rng, *(operators if rng.random() < 0.85 else [rng.choice((CRYPT, 0))]))
         few = rng.sample(owners, 3)
         commands = [
             (-1, owners[0]) if rng.random() < 0.2 else (i, rng.choice(few if rng.random() < 0.6 else owners))
@@ -227,7 +241,7 @@ async def programs_that_are_written(dut: Any) -> None:
                 await b.step()
             owner = rng.choice(owners)
             # as the firmware does: there is none while its words change
-            for words in ([0], program(rng, *rng.choice(((GREP, 0), (FILTER, 0), (FILTER, GREP))))):
+            for words in ([0], program(rng, *rng.choice(((GREP,), (FILTER,), (FILTER, GREP), (GREP, FILTER, GREP))))):
                 b.before[owner] = b.programs[owner]
                 b.programs[owner] = words
                 b.dut.written.value = 1
@@ -252,8 +266,8 @@ async def shares(dut: Any) -> None:
             await b.step()
         before = len(b.given)
         await b.send([(n, (0, rng.randrange(4))) for n in range(4)])
-        for _, first, _ in b.given[before:]:
-            assert first & ~b.allowed == 0 and bool(first) == bool(b.allowed)
+        for _, slots, _ in b.given[before:]:
+            assert slots & ~b.allowed == 0 and bool(slots) == bool(b.allowed)
         b.missed = 0
 
 
@@ -282,9 +296,9 @@ async def time(dut: Any) -> None:
     b.programs = {
         (0, 0): program(b.rng, GREP),
         (0, 1): program(b.rng, FILTER, GREP),
-        (0, 2): program(b.rng, FILTER, GREP),
+        (0, 2): program(b.rng, FILTER, GREP, AGGREGATE),
     }
-    for owner, cycles in (((0, 0), 6), ((0, 1), 7)):
+    for owner, cycles in (((0, 0), 6), ((0, 1), 9), ((0, 2), 12))[:SLOTS]:
         await b.send([(0, owner)])
         for _ in range(20):
             await b.step()

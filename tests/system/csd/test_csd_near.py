@@ -21,8 +21,8 @@ from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NearComparison, VendorIoOpc, VendorOpc, VendorStatus
-from near_words import random_csv, random_program, random_text
+from doorbell.nvme.vendor import NearComparison, NearOperator, VendorIoOpc, VendorOpc, VendorStatus
+from near_words import ONE_OF_EACH, random_csv, random_program, random_text
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -52,7 +52,7 @@ def test_results(make_drive: MakeDrive) -> None:
     drive = csd(make_drive)
     data = text(rng, drive)
     for _ in range(3):
-        programs = [random_program(rng) for _ in range(4)]
+        programs = [random_program(rng, slots=(*ONE_OF_EACH, NearOperator.GREP)) for _ in range(4)]
         for number, program in enumerate(programs):
             near.load(drive, number, program.program())
         under_way = []

@@ -3,24 +3,27 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from csd_drive import csd, get, put
 from doorbell.compute import drive as compute
 from doorbell.compute import near
-from doorbell.compute.near import ColumnType, Crypt, Csv, Cut, Filter, Grep, Predicate, Program
+from doorbell.compute.near import ColumnType, Crypt, Csv, Cut, Filter, Grep, Hash, Hashed, Predicate, Program
 from doorbell.nvme.commands import expect
-from doorbell.nvme.constants import Status
+from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NEAR_LINES_MOST, NearComparison, VendorStatus
+from doorbell.nvme.vendor import NEAR_LINES_MOST, NearComparison, NearDigest, VendorStatus
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
+PLAIN = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
 TOO_LARGE = 0x100 | VendorStatus.RESULT_TOO_LARGE
 KEY1, KEY2 = bytes(range(32)), bytes(range(32, 64))
 
@@ -113,6 +116,67 @@ def test_a_sum_of_lines_as_awk_has_it(make_drive: MakeDrive, secret: bool) -> No
     count, others = (int.from_bytes(got[at : at + 8], "little") for at in (0, 8))
     total = Decimal(int.from_bytes(got[16:32], "little", signed=True)).scaleb(-6)
     assert (count, others, total * 100) == (int(said[0]), 0, int(said[1]))
+
+
+PIPELINE = (
+    "grep -F -a -i -e error -e ok | grep -F -a -v retry | awk -F, '$2 != \"\" {n++; s += $2 * 100} END {print n, s}'"
+)
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="awk is not installed")
+@pytest.mark.parametrize("secret", [False, True])
+def test_pipelines_as_the_tools_have_them(make_drive: MakeDrive, secret: bool) -> None:
+    """grep, grep -v, awk, one behind another: commands of four chains, most of two Greps, beside Reads."""
+    rng = random.Random(64)
+    drive = csd(make_drive)
+    data = log(rng, 4 * NEAR_LINES_MOST)
+    fill(drive, data)
+    drops = Grep((b"retry",), without=True, lines=True)
+    chains: list[tuple[Grep, str]] = [
+        (Grep((b"error",), lines=True, behind=drops), "grep -F -a error | grep -F -a -v retry"),
+        (Grep((b"error", b"ok"), fold_case=True, lines=True, behind=replace(drops, behind=Csv(1))), PIPELINE),
+        (Grep((b"disk",), lines=True, behind=Grep((b"retry",))), "grep -F -a disk | grep -F -a -c retry || true"),
+        (Grep((b"disk",), lines=True, behind=Hash(NearDigest.CRC32C)), "grep -F -a disk"),
+    ]
+    if secret:
+        compute.load_key(drive, 1, KEY1, KEY2)
+        near.load(drive, 0, Crypt(1, encrypt=True).program())
+        for at in range(0, len(data), NEAR_LINES_MOST):
+            near.run(drive, 0, at // 512, NEAR_LINES_MOST // 512, to=at // 512)[0].check()
+    for number, (chain, _) in enumerate(chains):
+        program: Program = Crypt(1, behind=chain) if secret else chain
+        near.load(drive, number, program.program())
+    for at in range(0, len(data), NEAR_LINES_MOST):
+        piece = data[at : at + NEAR_LINES_MOST]
+        commands = [near.submit(drive, n, at // 512, len(piece) // 512) for n in range(len(chains))]
+        read = drive.submit(1, NvmOpc.READ, at // 512, 0, drive.buffer(512))
+        drive.wait([*commands, read])
+        got = []
+        for command in commands:
+            assert command.check().buffer is not None
+            got.append(command.buffer.read()[: command.dw0])  # type: ignore[union-attr]
+            command.buffer.free()  # type: ignore[union-attr]
+        said = [subprocess.run(["sh", "-c", line], input=piece, capture_output=True, check=True, env=PLAIN).stdout
+                for _, line in chains]  # fmt: skip
+        assert got[0].removesuffix(b"\n") == said[0].removesuffix(b"\n")
+        count, total = int.from_bytes(got[1][:8], "little"), int.from_bytes(got[1][16:32], "little", signed=True)
+        assert (count, total // 10_000) == tuple(map(int, said[1].split())) and total % 10_000 == 0
+        assert int.from_bytes(got[2][:8], "little") == int(said[2])
+        # grep ends the last line, if it has no end
+        texts = said[3], said[3].removesuffix(b"\n")
+        assert Hashed.of(got[3]).digest in [near.crc32c(text).to_bytes(32, "little") for text in texts]
+
+
+def test_more_greps_than_slots(make_drive: MakeDrive) -> None:
+    """Of three in a chain there is no program; the one that was there goes."""
+    drive = csd(make_drive)
+    one = Grep((b"a",), lines=True)
+    pair = replace(one, behind=one)
+    near.load(drive, 0, pair.program())
+    expect(near.load_try(drive, 0, replace(one, behind=pair).program()), Status.INVALID_FIELD)
+    expect(near.run(drive, 0, 0, 1)[0], Status.INVALID_FIELD)
+    near.load(drive, 0, pair.program())
+    near.run(drive, 0, 0, 1)[0].check()
 
 
 def test_how_much_a_command_looks_at(make_drive: MakeDrive) -> None:

@@ -5,6 +5,7 @@ errors of the link, owners, aborts and resets."""
 from __future__ import annotations
 
 import random
+import struct
 
 import pytest
 from csd_drive import csd, ctr, cut_off, get, put, xts
@@ -13,6 +14,8 @@ from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Predicate
 from doorbell.compute.operators import Op
+from doorbell.compute.programs import Programs
+from doorbell.nvme.cmb import map_cmb
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
@@ -104,12 +107,90 @@ def test_what_is_refused(make_drive: MakeDrive) -> None:
     expect(near.run(drive, 0, last - 7, 8, source=held.address)[0], Status.LBA_RANGE)
     expect(near.run(drive, 0, 0, 2049, source=held.address)[0], Status.INVALID_FIELD)
     expect(near.run(drive, 1, 0, 8, source=held.address)[0], Status.INVALID_FIELD)  # no program
-    for bit in range(3, 16):
+    for bit in range(4, 16):
         bad = drive.submit(1, VendorIoOpc.NEAR, 0, 7, drive.buffer(4096), mptr=held.address, cdw13=4096, cdw14=4096,
                            cdw15=FROM_MEMORY | 1 << bit)  # fmt: skip
         drive.wait([bad])
         expect(bad, Status.INVALID_FIELD)
     check(*near.run(drive, 0, last - 8, 8, source=held.address), HALF.result(data))
+
+
+def test_data_in_pieces(make_drive: MakeDrive) -> None:
+    """Of any sizes, anywhere, also in card memory, where the SGL may be as well; more than are needed."""
+    rng = random.Random(62)
+    drive = csd(make_drive, all_sets=True)
+    memory = Programs(drive)
+    card = map_cmb(drive, 1 << 40).base
+    programs = [random_program(rng) for _ in range(4)]
+    for number, program in enumerate(programs):
+        near.load(drive, number, program.program())
+    under_way = []
+    for i in range(40):
+        blocks = rng.choice((1, 8, rng.randint(1, 40)))
+        size, pieces, data = blocks * 512, [], b""
+        while len(data) < size or (rng.random() < 0.2 and len(pieces) < 100):
+            held, some = table(rng, drive, 4 * rng.choice((1, 16, 128, rng.randint(1, 2000), size)))
+            pieces.append((held.address, len(some)))
+            data += some
+        if i % 4 == 3 and len(pieces[0:1]):  # the first piece, in card memory
+            memory.write(1 << 20, data[: pieces[0][1]])
+            pieces[0] = (card + (1 << 20), pieces[0][1])
+            drive.wait([c for c, *_ in under_way])
+        number = rng.randrange(4)
+        length = min(rng.choice((size, rng.randint(1, size))), near.longest(programs[number]))
+        to = TO + 40 * i if rng.random() < 0.3 else None
+        sgl = near.scattered(drive, pieces)
+        command = near.submit(drive, number, 0, blocks, length=length, to=to, source=sgl, qid=1 + i % 2)
+        under_way.append((command, programs[number].result(data[:length]), size, to))
+        if i % 4 == 3:
+            drive.wait([command])
+    drive.wait([c for c, *_ in under_way])
+    for command, want, room, to in under_way:
+        check(command, command.buffer.read()[:room], want)  # type: ignore[union-attr]
+        if to is not None and len(want) <= room:
+            assert get(drive, to, room // 512) == want.ljust(room, b"\0")
+
+
+def test_lists_of_pieces_that_are_wrong(make_drive: MakeDrive) -> None:
+    """Each ends its command as an SGL of data does, and stores nothing; those beside it have their results."""
+    drive = csd(make_drive)
+    near.load(drive, 0, HALF.program())
+    held, data = table(random.Random(63), drive, 4096, 0)
+    whole = near.scattered(drive, [(held.address, 4096)])
+    blocks = [(held.address, 2048), (held.address + 2048, 2048)]
+
+    def with_words(at: int, *words: int) -> Buffer:
+        sgl = near.scattered(drive, blocks)
+        held_words = bytearray(sgl.read())
+        struct.pack_into(f"<{len(words)}Q", held_words, at, *words)
+        sgl.write(held_words)
+        return sgl
+
+    end = held.address
+    wrong = {
+        Status.SGL_INVALID_TYPE: with_words(24, 2048 | 5 << 60),
+        Status.SGL_INVALID_DATA: near.scattered(drive, blocks[:1]),
+        Status.SGL_INVALID_GRANULARITY: with_words(16, end + 2),
+        Status.SGL_INVALID_COUNT: with_words(16, end, 16 | 3 << 60),
+        Status.SGL_INVALID_LAST: with_words(8, 24 | 3 << 60),
+    }
+    for i, (status, sgl) in enumerate(wrong.items()):
+        to = TO + 64 * i
+        commands = [near.submit(drive, 0, 0, 8, source=s, to=to + 16 * n) for n, s in enumerate((whole, sgl, whole))]
+        drive.wait(commands)
+        for n, command in enumerate(commands):
+            if n == 1:
+                expect(command, status)
+                assert command.dw0 == 0 and get(drive, to + 16, 8) == bytes(4096)
+            else:
+                check(command, command.buffer.read(), HALF.result(data))  # type: ignore[union-attr]
+    alone = near.scattered(drive, blocks)  # a descriptor of data stands for itself
+    alone.write(struct.pack("<2Q", held.address, 4096))
+    check(*near.run(drive, 0, 0, 8, source=alone), HALF.result(data))
+    drive.sim.inject("ur", addr=whole.address, length=16)
+    command, _ = near.run(drive, 0, 0, 8, source=whole)
+    expect(command, Status.DATA_TRANSFER_ERROR)
+    check(*near.run(drive, 0, 0, 8, source=alone), HALF.result(data))
 
 
 @pytest.mark.parametrize("fault", ["ur", "poison", "drop"])
