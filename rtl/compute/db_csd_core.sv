@@ -127,10 +127,8 @@ module db_csd_core
 
   // ---- results of the media's data in place of them
   assign tap_idle  = compute_idle && !near_busy;
-  always_comb begin
-    ext_rdata = m_ext.addr[10] ? near_rdata : compute_rdata;  // who is not asked may say anything
-    if (PEERS && m_ext.addr[9:8] != '0) ext_rdata = s_ext_rdata;
-  end
+  // Who is not asked may say anything.
+  assign ext_rdata = m_ext.addr[10] ? near_rdata : PEERS && m_ext.addr[9:8] != '0 ? s_ext_rdata : compute_rdata;
   assign {out_valid[1], row_ready[1], out_data[1], out_info[1]} =
          {row_valid[1], out_ready[1], row_data[1], row_info[1]};
   if (NEAR) begin : g_near

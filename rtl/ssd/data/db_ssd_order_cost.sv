@@ -90,7 +90,7 @@ module db_ssd_order_cost
     computes_q    <= s_cmd.desc.computes;
     entry2_q      <= entry_q;
     lists_q       <= points || s_cmd.desc.from_sgl;
-    count_q       <= (points ? one_piece ? (COST_W + 1)'(desc.bytes[12:4]) : most : '0) +
+    count_q       <= (points ? (one_piece ? (COST_W + 1)'(desc.bytes[12:4]) : most) : '0) +
                      (s_cmd.desc.from_sgl ? most : '0);
     if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
     if (SGL && lists_q) entry2_q.cost <= sum[COST_W] ? MOST : sum[COST_W-1:0];

@@ -251,11 +251,11 @@ def test_reset_of_the_controller(up: tuple[list[Driver], list[bytes]]) -> None:
 def test_slots_that_stay(make_drive: MakeDrive) -> None:
     """A drive whose operators stay says so."""
     drive = csd(make_drive)
-    assert slots.get(drive).operators == (GREP, AGGREGATE, FILTER, NearOperator.CSV)
+    assert slots.get(drive).operators == (GREP, GREP, AGGREGATE, FILTER, NearOperator.CSV)
     command = slots.exchange_try(drive, 1, 0)
     expect(command, REFUSED)
     assert command.dw0 == SlotError.FIXED
-    expect(slots.exchange_try(drive, 4, 0), Status.INVALID_FIELD)
+    expect(slots.exchange_try(drive, 5, 0), Status.INVALID_FIELD)
 
 
 @pytest.mark.nightly  # its simulator is its own; tests/firmware/test_near.py: test_commands_supported

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import random
 
@@ -11,13 +12,13 @@ import pytest
 from cards import PARAMS, SIZE, card_of, one_of_all
 from csd_drive import xts
 from doorbell.compute import drive as compute
-from doorbell.compute import near
+from doorbell.compute import near, slots
 from doorbell.compute.near import Aggregate, ColumnType, Crypt, Filter, Grep, Hash, Predicate
 from doorbell.compute.operators import Op
 from doorbell.nvme.commands import Command, expect
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.vendor import NearComparison
+from doorbell.nvme.vendor import NearComparison, NearOperator, SlotError, VendorStatus
 from near_words import random_program, random_text
 from traffic import MakeDrive
 
@@ -69,6 +70,24 @@ def test_data_on_two_ssds(card: Driver) -> None:
     for command, want in under_way:
         check(command, want)
     assert all(card_of(card.sim).ssds.counters(port=i)["drive.sqes"] > 8 for i in range(2)), "both had work"
+
+
+def test_slots_of_a_card(card: Driver) -> None:
+    """Command D4h says what is in them, that it stays, takes a function's share; two Greps in a chain have no room."""
+    assert slots.get(card).operators == (
+        NearOperator.GREP,
+        NearOperator.AGGREGATE,
+        NearOperator.FILTER,
+        NearOperator.CSV,
+    )
+    assert slots.exchange_try(card, 1, 0).dw0 == SlotError.FIXED
+    lines = Grep((b"ab",), lines=True)
+    near.load(card, 0, lines.program())
+    expect(near.load_try(card, 1, dataclasses.replace(lines, behind=lines).program()), Status.INVALID_FIELD)
+    slots.share(card, 0b1110)
+    expect(near.run(card, 0, 0, 1)[0], 0x100 | VendorStatus.OPERATOR_NOT_LOADED)
+    slots.share(card, 0b1111)
+    near.run(card, 0, 0, 1)[0].check()
 
 
 def test_keys_and_messages_of_programs(card: Driver) -> None:
