@@ -28,7 +28,8 @@ SIZE = 1 << LOG2
 RAM_BYTES = 73728  # of one function with SLM
 MEMORY, PROGRAMS = NUM_NS + 1, NUM_NS + 2  # NSIDs
 ALL_SETS = 0x460061  # CC
-CAPS = 4 << 24 | 8 << 16 | 0x7E  # of near-storage operators: programs, cells, operators
+CAPS = 7 << 28 | 4 << 24 | 8 << 16 | 0x7E  # of near-storage operators: words, log2, programs, cells, operators
+SLOTS = 4 << 28 | 0x6321  # that have them
 NO_PROGRAM, IN_USE, RANGE_SET, PROGRAM_DATA = 0x196, 0x199, 0x18C, 0x18E
 GREP = struct.pack("<8B8s", 1, 0, 0, 0, 0, 10, 1, 0, b"\x06") + b"needle"
 
@@ -53,7 +54,7 @@ class Programs(Bench):
         while True:
             await self.dut.ext.value_change
             now = self.ext.all()
-            self.dut.ext_rdata.value = CAPS if now["addr"] == 0x400 else 0
+            self.dut.ext_rdata.value = {0x400: CAPS, 0x500: SLOTS}.get(now["addr"], 0)
             if now["req"] and now["wr"] and now["addr"] == 0x408:
                 self.program_words.append(now["wdata"])
 
