@@ -408,13 +408,18 @@ def submit(
     )  # fmt: skip
 
 
+def source_sgl(address: int, pieces: Sequence[tuple[int, int]]) -> bytes:
+    """An SGL at `address` of data that lie in pieces, an address and bytes each: a descriptor, and the segment to which
+    it points."""
+    segment = Descriptor(address + 16, 16 * len(pieces), Kind.LAST_SEGMENT)
+    return b"".join(struct.pack("<2Q", *d.words) for d in (segment, *(Descriptor(*piece) for piece in pieces)))
+
+
 def scattered(drive: Driver, pieces: Sequence[tuple[int, int]]) -> Buffer:
-    """An SGL of data that lie in pieces, an address and bytes each: one descriptor, and the segment to which it points.
-    Of a command's `source`; the caller's to free, when no command needs it any more. A drive takes it that has SLM."""
-    blocks = [struct.pack("<2Q", *Descriptor(*piece).words) for piece in pieces]
-    buffer = drive.buffer(16 * (1 + len(blocks)))
-    segment = Descriptor(buffer.address + 16, 16 * len(blocks), Kind.LAST_SEGMENT)
-    buffer.write(struct.pack("<2Q", *segment.words) + b"".join(blocks))
+    """`source_sgl` in memory, for a command's `source` on a drive with SLM; the caller's to free, when no command needs
+    it any more."""
+    buffer = drive.buffer(16 * (1 + len(pieces)))
+    buffer.write(source_sgl(buffer.address, pieces))
     return buffer
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import itertools
 import random
-import struct
 from typing import Any
 
-from doorbell.compute.near import Crypt
+from doorbell.compute.near import Crypt, source_sgl
 from doorbell.nvme.constants import DSM_AD, NvmOpc, Status
 from doorbell.nvme.memory import Buffer
-from doorbell.nvme.sgl import Descriptor, Kind
 from doorbell.nvme.structures import DsmRange
 from doorbell.nvme.vendor import FROM_MEMORY, FROM_SGL, STORE_NSID, VendorIoOpc
 from doorbell.soak.generate import REGION
@@ -195,11 +193,9 @@ class Entries:
             places[piece] = source.address + at
             parts += data[slice(*piece)]
             at += piece[1] - piece[0]
-        blocks = [Descriptor(places[piece], piece[1] - piece[0]) for piece in pieces]
         first = source.address + behind
-        segment = Descriptor(first + 16, 16 * len(blocks), Kind.LAST_SEGMENT)
-        words = b"".join(struct.pack("<2Q", *descriptor.words) for descriptor in (segment, *blocks))
-        source.write(parts.ljust(behind, b"\0") + words)
+        sgl = source_sgl(first, [(places[piece], piece[1] - piece[0]) for piece in pieces])
+        source.write(parts.ljust(behind, b"\0") + sgl)
         return source, first, FROM_MEMORY | FROM_SGL
 
     def _ranges(self, step: Step, slba: int, count: int, space: Space | None) -> list[tuple[int, int]]:

@@ -6,8 +6,9 @@
 // have to be loaded, which takes the path for as long. With a list of an SGL it costs LIST stretches or more, so
 // that no list is waited for, and beside them what its descriptors take the walker: 4 cycles each, in which the link
 // moves DATA_W / 2 bytes. A list that goes beyond a page, or on in another segment, counts as all that the walker's
-// budget is (db_nvme_sgl_walk), and so does that of where data lie. What goes in pieces (db_ssd_order_pieces) costs so much for each. Divided by the
-// weight, as a fraction with 16 bits, that is how far the function's turn moves (db_ssd_order_turn).
+// budget is (db_nvme_sgl_walk), and so does one that says where data lie (from_sgl). What goes in pieces
+// (db_ssd_order_pieces) costs so much for each. Divided by the weight, as a fraction with 16 bits, that is how far the
+// function's turn moves (db_ssd_order_turn).
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_order_pkg::*;

@@ -308,7 +308,9 @@ def test_reset_in_the_middle(make_drive: MakeDrive, kind: str) -> None:
     for cycles in (10, 300, 1500, 2500):
         near.load(drive, 0, HALF.program())
         for i in range(16):
-            near.submit(drive, 0, 0, 8, qid=1 + i % 2, source=held.address + 4096 * i)
+            at = held.address + 4096 * i
+            source = near.scattered(drive, [(at, 2048), (at + 2048, 2048)]) if i % 3 == 0 else at
+            near.submit(drive, 0, 0, 8, qid=1 + i % 2, source=source)
         drive.ring()
         drive.advance(cycles)
         getattr(drive, kind)()
