@@ -12,6 +12,7 @@ module db_ssd_order_turn_formal
 ) (
   input logic         clk,
   input logic         rst,
+  input logic         us_turns,
   input logic [1:0]   s_valid,
   input order_entry_t s_entry,
   input logic [1:0]   open,

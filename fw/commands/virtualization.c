@@ -134,8 +134,9 @@ uint32_t function_share_set(struct request* r) {
                       .iops = w[2],
                       .burst = w[2] ? w[3] : 0,
                       .bytes_per_s = (uint64_t)w[5] << 32 | w[4],
-                      .burst_bytes = w[4] | w[5] ? w[6] : 0};
-    if ((w[0] & 0xff00u) || w[1] >> 16 || w[7] || !shares_valid(drive, &s)) return ST_INVALID_FIELD;
+                      .burst_bytes = w[4] | w[5] ? w[6] : 0,
+                      .deadline_us = (uint16_t)w[7]};
+    if ((w[0] & 0xff00u) || w[1] >> 16 || w[7] >> 16 || !shares_valid(drive, &s)) return ST_INVALID_FIELD;
     if (!shares_fit(drive, place, &s, false) || (save && !shares_fit(drive, place, &s, true))) return ST_NUM_RESOURCES;
     shares_set(drive, place, &s);
     if (save) {
@@ -163,6 +164,7 @@ uint32_t function_share_get(struct request* r) {
     put32(page + 12, s.burst);
     put64(page + 16, s.bytes_per_s);
     put32(page + 24, s.burst_bytes);
+    put16(page + 28, s.deadline_us);
     put16(page + 32, drive->hw.num_cmds);
     put16(page + 34, shares_least_total(drive));
     return data_send(drive->buffers, &r->cmd, SHARE_BYTES, SHARE_BYTES);

@@ -44,7 +44,8 @@ void hw_function_queues(const struct hw_function* f) {
                     (uint32_t)f->num_qp << DB_SSD_FW__FN_QUEUES__COUNT_bp | DB_SSD_FW__FN_QUEUES__GO_bm;
 }
 
-void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max) {
+void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max, uint32_t deadline_us) {
+    HW->FN_DEADLINE = deadline_us;
     HW->FN_SHARE = f->place | weight << DB_SSD_FW__FN_SHARE__WEIGHT_bp | min << DB_SSD_FW__FN_SHARE__LEAST_bp |
                    max << DB_SSD_FW__FN_SHARE__MOST_bp | DB_SSD_FW__FN_SHARE__GO_bm;
 }

@@ -52,8 +52,9 @@ static inline uint32_t hw_number(uint32_t place) { return place ? place + (FIRST
 /// Tell the hardware which queues it has.
 void hw_function_queues(const struct hw_function* f);
 /// What it gets of what all share: turns by `weight`, 1 to 255; command slots from `min`, which it always gets, to `max`, at
-/// least 1. All `min` together are to leave a quarter of the slots free. CTL_RESET takes it back, and limits too.
-void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max);
+/// least 1. All `min` together are to leave a quarter of the slots free. Its commands should go to an engine within
+/// `deadline_us`, up to 65535, 0 for any time. CTL_RESET takes it back, and limits too.
+void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max, uint32_t deadline_us);
 /// Its limits: commands and bytes a second, 0 for none; and how many it may have at once after a time without any, at least 1.
 /// What the hardware cannot count becomes the most that it can: 256 million commands, 65 GB, bursts of 131071 and 256 MiB.
 void hw_function_limit(const struct hw_function* f, uint32_t iops, uint32_t burst, uint64_t bytes_per_s,

@@ -48,7 +48,7 @@ static uint64_t burst_of(uint64_t rate, uint32_t chosen, uint32_t least) {
 void shares_set(struct drive* drive, uint32_t place, const struct share* s) {
     struct share* now = &drive->shares->now[place];
     const struct hw_function* f = &drive->functions[place].hw;
-    hw_function_share(f, s->weight, s->least, s->most);
+    hw_function_share(f, s->weight, s->least, s->most, s->deadline_us);
     if (s->iops != now->iops || s->burst != now->burst || s->bytes_per_s != now->bytes_per_s ||
         s->burst_bytes != now->burst_bytes)  // else its buckets stay as full as they are
         hw_function_limit(f, s->iops, (uint32_t)burst_of(s->iops, s->burst, LEAST_BURST), s->bytes_per_s,

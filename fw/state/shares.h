@@ -17,6 +17,7 @@ struct share {
     uint32_t iops, burst;  // commands a second, 0: no limit; at once after a time without any, 0: the drive's choice
     uint64_t bytes_per_s;  // the same of bytes
     uint32_t burst_bytes;
+    uint16_t deadline_us;  // in which its commands should go to an engine, 0: none
 };
 
 struct shares {

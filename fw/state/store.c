@@ -16,7 +16,7 @@ _Static_assert(COPY_WORDS * 4u <= PAGE_SIZE, "a copy is put together in a page")
 // At most: counters, those of `walk`, features, namespaces, what VFs are attached to, shares of functions.
 #define NS_WORDS 10u
 #define MOST_WORDS                                                                                            \
-    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 6u + \
+    (3u + 15u + 6u + FUNCTIONS * (1u + VALUES) + MAX_NS * NS_WORDS + (FUNCTIONS - 1u) * 2u + FUNCTIONS * 7u + \
      EXTENTS * (1u + 2u * EXTENT_RUNS))
 // With extents and several functions there are 48 namespaces at most (db_vcsd).
 _Static_assert(W_FIRST + MOST_WORDS - (EXTENTS && FUNCTIONS > 1 ? 16u * NS_WORDS : 0) <= COPY_WORDS,
@@ -114,7 +114,7 @@ static void walk_features(struct walk* w, struct settings* s) {
 
 static void walk_share(struct walk* w, struct share* s) {
     uint32_t is = s->weight | (uint32_t)s->least << 8 | (uint32_t)s->most << 17 | (uint32_t)(s->iops != 0) << 26 |
-                  (uint32_t)(s->bytes_per_s != 0) << 27;
+                  (uint32_t)(s->bytes_per_s != 0) << 27 | (uint32_t)(s->deadline_us != 0) << 28;
     word(w, &is);
     s->weight = (uint8_t)is;
     s->least = is >> 8 & 0x1ffu;
@@ -126,6 +126,11 @@ static void walk_share(struct walk* w, struct share* s) {
     if (is >> 27 & 1u) {
         two_words(w, &s->bytes_per_s);
         word(w, &s->burst_bytes);
+    }
+    if (is >> 28 & 1u) {
+        uint32_t deadline = s->deadline_us;
+        word(w, &deadline);
+        s->deadline_us = (uint16_t)deadline;
     }
 }
 

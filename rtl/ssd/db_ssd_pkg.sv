@@ -363,12 +363,15 @@ package db_ssd_pkg;
     logic [QID_W-1:0] count;
   } fn_queues_t;
 
-  // What a function may have of what all share: turns in proportion to its weight, command slots.
+  // What a function may have of what all share: turns in proportion to its weight, command slots; when its commands
+  // should have gone to an engine.
+  localparam int DEADLINE_W = 16;
   typedef struct packed {
     logic [PLACE_W-1:0] place;
     logic [7:0]         weight;   // 1..255
     logic [8:0]         least;    // slots that it always gets
     logic [8:0]         most;     // ... that it has at most, at least 1
+    logic [DEADLINE_W-1:0] deadline;  // us; 0: none
   } fn_share_t;
 
   // ... a limit of its commands a second, or of its bytes (db_ssd_sq_fn_bucket). 0: none.

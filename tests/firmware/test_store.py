@@ -85,7 +85,7 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace *ns)
 }
 void hw_keys_wait(void) {}
 void hw_function_queues(const struct hw_function *f) { (void)f; }
-void hw_function_share(const struct hw_function *f, uint32_t weight, uint32_t min, uint32_t max)
+void hw_function_share(const struct hw_function *f, uint32_t weight, uint32_t min, uint32_t max, uint32_t deadline_us)
 {
     (void)f; (void)weight; (void)min; (void)max;
 }

@@ -197,6 +197,12 @@ def main(
         help="Commands and bytes a second of a function at most: 'VF2=iops:20000,bw:500m', '1-16=bw:100m'; "
         "iops-burst:32, bw-burst:1m: what it may have at once after a pause [a millisecond's worth].",
     ),
+    fn_deadlines: str | None = typer.Option(
+        None,
+        "--fn-deadlines",
+        help="With --functions: us in which commands should go to an engine, the PF first: 20,0,200. What is due first "
+        "goes first, as far as its function's share allows (1 to 65535; 0: no deadline) [0].",
+    ),
     sgl: bool = typer.Option(False, "--sgl", help="Commands with SGLs instead of PRPs: one data block each."),
     backend: str = typer.Option("rtl", help="rtl, or functional: a Python model with rough timing."),
     json: Path | None = typer.Option(None, help="Write the results as fio's JSON to this file (-: stdout)."),
@@ -231,9 +237,9 @@ def main(
         return show_story(story, describe, save, json)
     many = given_functions(functions, namespaces, fn0, host or speed or replays)
     if many is not None:
-        many = replace(many, shares=parse_shares(fn_weights, fn_slots, fn_limit, many.count))
-    elif fn_weights is not None or fn_slots or fn_limit:
-        raise UserError("--fn-weights, --fn-slots and --fn-limit need --functions")
+        many = replace(many, shares=parse_shares(fn_weights, fn_slots, fn_limit, many.count, fn_deadlines))
+    elif fn_weights is not None or fn_slots or fn_limit or fn_deadlines is not None:
+        raise UserError("--fn-weights, --fn-slots, --fn-limit and --fn-deadlines need --functions")
     if many is not None and fn0 is not None:
         jobs = with_fn0(jobs, fn0, many.count)
     link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)

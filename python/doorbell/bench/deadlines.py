@@ -17,6 +17,7 @@ from doorbell.bench.pool import BLOCKS, QUEUE, Pool
 from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.vendor import NearOperator, SlotAction, VendorOpc
+from doorbell.nvme.virtualization import set_share
 
 FACTOR = 3
 BUSY = 3  # times as many commands come from a function of group A as from one of group B
@@ -28,22 +29,26 @@ GREP, AGGREGATE, FILTER, CSV = NearOperator.GREP, NearOperator.AGGREGATE, NearOp
 @dataclass(frozen=True)
 class Strategy:
     """slots: what is in which at the begin. shares: slots of each function that asks, in order, a bit each.
-    brought: the PF exchanges these while commands come. library: what is missed is loaded, of these."""
+    brought: the PF exchanges these while commands come. library: what is missed is loaded, of these. parts: of the
+    whole drive, of each function that asks (names and units of nvme's FunctionShare)."""
 
     name: str
     slots: Mapping[int, int] = field(hash=False)
     shares: tuple[int, ...]
     brought: Mapping[int, int] = field(default_factory=dict, hash=False)
     library: tuple[int, ...] = ()
+    parts: tuple[Mapping[str, int], ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Functions that ask, each with a program of one operator, the first half of them group A; strategies for them."""
+    """Functions that ask, each with a program of one operator, the first half of them group A; strategies for them.
+    deadlines_us: of each function; FACTOR times what a command takes alone unless said."""
 
     name: str
     operators: tuple[int, ...]
     strategies: tuple[Strategy, ...]
+    deadlines_us: tuple[float, ...] = ()
 
 
 ONE = Contest("one operator", (GREP,) * 4, (
@@ -61,6 +66,18 @@ FOUR = Contest("four operators", (GREP, FILTER, AGGREGATE, CSV), (
 CONTESTS = (ONE, FOUR)
 RATES = (300_000, 600_000, 750_000, 900_000)
 SPAN_NS = 600_000.0
+
+PLAIN = {"weight": 1, "deadline_us": 0}
+BUSIER = {"weight": BUSY}
+IN_A_HURRY = {"weight": BUSY, "deadline_us": 10}
+HURRY = Contest("deadlines", (GREP,) * 4, (
+    Strategy("equal", {0: GREP, 1: GREP}, (0b11,) * 4),
+    Strategy("weights", {0: GREP, 1: GREP}, (0b11,) * 4, parts=(BUSIER, BUSIER, PLAIN, PLAIN)),
+    Strategy("deadlines", {0: GREP, 1: GREP}, (0b11,) * 4, parts=(IN_A_HURRY, IN_A_HURRY, PLAIN, PLAIN)),
+), (20.0, 20.0, 200.0, 200.0))  # fmt: skip
+HURRY_RATES = (750_000, 900_000, 940_000)
+HURRY_SPAN_NS = 2_000_000.0
+"""What functions of group A want soon, and those of B some time."""
 
 SHORT_CONTESTS = (
     Contest("one operator", (GREP, GREP), (
@@ -146,6 +163,8 @@ def run(
     asking = pool.setup.asking
     pool.fill(strategy.slots)
     pool.share(dict(zip(asking, strategy.shares, strict=True)))
+    for fn, part in zip(asking, strategy.parts or ({},) * len(asking), strict=True):
+        set_share(pool.pf, fn, **{**PLAIN, **part})
     if strategy.library:
         pool.library(strategy.library, HOLD_CYCLES)
     words = pool.sim.counters()["card.port_words"]
@@ -163,12 +182,14 @@ def run(
         return round(100 * sum(one.late for one in some) / len(some), 2)
 
     took = sorted(one.took_ns for one in wanted)
+    hurried = sorted(one.took_ns for one in wanted if one.fn in group_a)
     exchanges = (pool.sim.counters()["card.port_words"] - words) / ((pool.setup.stride - 64) / 4)
     return {
         "contest": contest.name, "strategy": strategy.name, "rate": round(rate), "commands": len(wanted),
         "late_pct": late(wanted), "late_a_pct": late([one for one in wanted if one.fn in group_a]),
         "late_b_pct": late([one for one in wanted if one.fn not in group_a]),
-        "median_us": round(took[len(took) // 2] / 1000, 2), "again": sum(one.again for one in wanted),
+        "median_us": round(took[len(took) // 2] / 1000, 2),
+        "p99_a_us": round(hurried[len(hurried) * 99 // 100] / 1000, 2), "again": sum(one.again for one in wanted),
         "exchanges": round(exchanges, 2),
     }  # fmt: skip
 
@@ -185,6 +206,9 @@ def measure(
         for fn, operator in zip(setup.asking, contest.operators, strict=True):
             pool.fill({free: operator})
             alone_ns[fn] = pool.alone_ns(fn, operator)
+        deadline_ns = {fn: FACTOR * ns for fn, ns in alone_ns.items()}
+        if contest.deadlines_us:
+            deadline_ns = {fn: us * 1000 for fn, us in zip(setup.asking, contest.deadlines_us, strict=True)}
         for strategy in contest.strategies:
             for rate in rates:
-                yield run(pool, contest, strategy, rate, {fn: FACTOR * ns for fn, ns in alone_ns.items()}, span_ns)
+                yield run(pool, contest, strategy, rate, deadline_ns, span_ns)

@@ -61,7 +61,9 @@ class Functions:
         if num_fn < self.count:
             raise UserError(f"--functions {self.count}: NUM_FN is {num_fn}")
         if num_fn == 1 and self.shares:
-            raise UserError("--fn-weights, --fn-slots and --fn-limit need a drive with VFs: NUM_FN is 1")
+            raise UserError(
+                "--fn-weights, --fn-slots, --fn-limit and --fn-deadlines need a drive with VFs: NUM_FN is 1"
+            )
         if num_fn == 1:
             return given
         return {"NUM_FN": num_fn, "NUM_NS": num_fn, "NUM_QP": queue_pairs(queues_of(groups, self.count), num_fn),

@@ -17,6 +17,7 @@ from doorbell.nvme.driver import Driver
 from doorbell.units import parse_rate, parse_size
 
 MOST_WEIGHT = 255
+MOST_DEADLINE_US = 65535
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Share:
     iops_burst: int | None = None
     bytes_per_s: int | None = None
     bytes_burst: int | None = None
+    deadline_us: int | None = None
 
     @property
     def given(self) -> dict[str, int]:
@@ -65,15 +67,20 @@ LIMIT: Words = {
 SLOTS: Words = {"min": ("slots_min", _number(0, 256)), "max": ("slots_max", _number(1, 256))}
 
 
-def parse_shares(weights: str | None, slots: Sequence[str], limits: Sequence[str], count: int) -> tuple[Share, ...]:
-    """Of --fn-weights, --fn-slots and --fn-limit, for so many functions. Raises UserError, one line."""
+def parse_shares(
+    weights: str | None, slots: Sequence[str], limits: Sequence[str], count: int, deadlines: str | None = None
+) -> tuple[Share, ...]:
+    """Of --fn-weights, --fn-slots, --fn-limit and --fn-deadlines, for so many functions. Raises UserError, one line."""
     found = {fn: Share(fn) for fn in range(count)}
-    if weights is not None:
-        of = [_value("--fn-weights", weights, word.strip(), _number(1, MOST_WEIGHT)) for word in weights.split(",")]
+    for option, text, field, parse in (
+        ("--fn-weights", weights, "weight", _number(1, MOST_WEIGHT)),
+        ("--fn-deadlines", deadlines, "deadline_us", _number(0, MOST_DEADLINE_US)),
+    ):
+        of = [_value(option, text, word.strip(), parse) for word in text.split(",")] if text is not None else []
         if len(of) > count:
-            raise UserError(f"--fn-weights {weights}: {len(of)} weights for {count} functions")
-        for fn, weight in enumerate(of):
-            found[fn] = replace(found[fn], weight=weight)
+            raise UserError(f"{option} {text}: {len(of)} values for {count} functions")
+        for fn, value in enumerate(of):
+            found[fn] = replace(found[fn], **{field: value})
     for option, texts, words in (("--fn-slots", slots, SLOTS), ("--fn-limit", limits, LIMIT)):
         for text in texts:
             functions, values = _assignment(option, text, words)

@@ -411,7 +411,8 @@ class FunctionShare(Packed):
         ("iops_burst", c_uint32),  # commands
         ("bytes_per_s", c_uint64),
         ("bytes_burst", c_uint32),  # bytes
-        ("rsvd28", c_uint32),
+        ("deadline_us", c_uint16),  # in which its commands should go to an engine; 0: none
+        ("rsvd30", c_uint16),
         ("slots", c_uint16),  # command slots of the drive
         ("slots_min_total", c_uint16),  # what slots_min of all functions may be together
         ("rsvd36", c_uint8 * 28),

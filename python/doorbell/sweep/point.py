@@ -44,7 +44,7 @@ DRIVE = {"backend": "rtl", "top": "db_ssd", "data_w": 256, "link": "gen3x8", "me
 ARBITRATION = ("arbitration", "arbitration_burst", "weights")
 """How the drive chooses among its queues: as the options of `./doorbell bench` of these names."""
 
-SHARES = ("fn_weights", "fn_slots", "fn_limit")
+SHARES = ("fn_weights", "fn_deadlines", "fn_slots", "fn_limit")
 """What the PF gives each of several functions: as the options of `./doorbell bench` of these names, with blanks between
 several."""
 
@@ -158,9 +158,9 @@ def functions_of(point: Point) -> Functions | None:
     if "functions" not in point:
         return None
     count = int(point["functions"])
-    weights = str(point["fn_weights"]) if "fn_weights" in point else None
-    slots, limit = (str(point.get(key, "")).split() for key in SHARES[1:])
-    return Functions(count, shares=parse_shares(weights, slots, limit, count))
+    weights, deadlines = (str(point[key]) if key in point else None for key in SHARES[:2])
+    slots, limit = (str(point.get(key, "")).split() for key in SHARES[2:])
+    return Functions(count, shares=parse_shares(weights, slots, limit, count, deadlines))
 
 
 def arbitration_of(point: Point) -> Arbitration:

@@ -300,7 +300,8 @@ module db_ssd_admin_regs
   assign fn_set.share_valid = MANY && out.FN_SHARE.go.value;
   assign fn_set.share       = !MANY ? '0 :
                               '{place: out.FN_SHARE.place.value, weight: out.FN_SHARE.weight.value,
-                                least: out.FN_SHARE.least.value, most: out.FN_SHARE.most.value};
+                                least: out.FN_SHARE.least.value, most: out.FN_SHARE.most.value,
+                                deadline: out.FN_DEADLINE.us.value};
   assign fn_set.limit_valid = MANY && out.FN_LIMIT.go.value;
   assign fn_set.limit       = !MANY ? '0 :
                               '{place: out.FN_LIMIT.place.value, bytes: out.FN_LIMIT.bytes.value,

@@ -44,6 +44,7 @@ module db_ssd_data
   output logic                  m_tap_begin,         ///< pulse: a command begins, with or without a packet
   output logic [SLOT_W-1:0]     m_tap_begin_slot,
   input  fn_set_t               s_fn_set,            ///< several functions: what one may have
+  input  logic                  us_turns,            ///< changes each microsecond
   /// PRP lists of the read engine: requests to a db_pcie_read, and what it answers
   output logic                  m_read_prp_valid,
   input  logic                  m_read_prp_ready,
@@ -167,7 +168,7 @@ module db_ssd_data
   slot_completion_t  write_done;
   db_ssd_order #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DATA_W(DATA_W), .WINDOW(WINDOW),
                  .READ_WINDOW(READ_WINDOW), .SGL(SGL), .AHEAD(AHEAD), .NEAR(NEAR)) i_order (
-    .clk, .rst, .s_fn_set, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
+    .clk, .rst, .s_fn_set, .us_turns, .s_cmd_valid({s_write_cmd_valid, s_read_cmd_valid}),
     .s_cmd_ready({s_write_cmd_ready, s_read_cmd_ready}), .s_cmd, .s_tap_cmd, .s_ctx_valid, .s_ctx_slot,
     .m_cmd_valid(turn_valid), .m_cmd_ready(turn_ready), .m_cmd(turn), .m_piece(turn_piece), .m_tap_cmd(turn_tap),
     .m_tap_begin(turn_begin), .m_tap_begin_slot(turn_begin_slot), .s_seg(segs),

@@ -24,7 +24,8 @@ module db_ssd_order
 ) (
   input  logic                   clk,
   input  logic                   rst,
-  input  fn_set_t                s_fn_set,       ///< several functions: weights
+  input  fn_set_t                s_fn_set,       ///< several functions: weights, deadlines
+  input  logic                   us_turns,       ///< changes each microsecond
   /// Commands from decode, for [0] the read engine, [1] the write engine; not both at once.
   input  logic [1:0]             s_cmd_valid,
   output logic [1:0]             s_cmd_ready,
@@ -59,7 +60,7 @@ module db_ssd_order
     assign m_tap_begin = s_ctx_valid;
     assign m_tap_begin_slot = s_ctx_slot;
     assign busy        = '0;
-    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, s_seg, s_seg_of, s_seg_slot, s_end, s_end_slot};
+    assign unused_ok   = &{1'b0, clk, rst, s_fn_set, us_turns, s_seg, s_seg_of, s_seg_slot, s_end, s_end_slot};
   end else begin : g_order
     localparam int CMD_W      = $clog2(NUM_CMDS);
 
@@ -94,8 +95,8 @@ module db_ssd_order
       end
     end
     db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
-      .clk, .rst, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go), .m_slot(go_slot),
-      .m_place(go_place), .s_more(m_piece.more), .busy);
+      .clk, .rst, .us_turns, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go),
+      .m_slot(go_slot), .m_place(go_place), .s_more(m_piece.more), .busy);
 
     // ---- commands, and what of their contexts operators must know beside
     typedef struct packed {

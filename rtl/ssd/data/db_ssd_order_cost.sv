@@ -8,7 +8,7 @@
 // moves DATA_W / 2 bytes. A list that goes beyond a page, or on in another segment, counts as all that the walker's
 // budget is (db_nvme_sgl_walk), and so does one that says where data lie (from_sgl). What goes in pieces
 // (db_ssd_order_pieces) costs so much for each. Divided by the weight, as a fraction with 16 bits, that is how far the
-// function's turn moves (db_ssd_order_turn).
+// function's turn moves (db_ssd_order_turn). Beside it goes the function's deadline.
 // Latency: 3 cycles. Throughput: one a cycle.
 module db_ssd_order_cost
   import db_nvme_pkg::*, db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_data_pkg::*, db_ssd_order_pkg::*;
@@ -20,8 +20,8 @@ module db_ssd_order_cost
   parameter bit AHEAD = 1'b0
 ) (
   input  logic         clk,
-  input  logic         rst,            ///< all have weight 1; 32 cycles
-  /// Pulse: a function's weight, 1..255.
+  input  logic         rst,            ///< all have weight 1 and no deadline; 32 cycles
+  /// Pulse: a function's weight, 1..255, and deadline.
   input  logic         s_share_valid,
   input  fn_share_t    s_share,
   input  logic [1:0]   s_valid,        ///< a command for [0] the read engine, [1] the write engine
@@ -46,10 +46,14 @@ module db_ssd_order_cost
   logic [PLACE_W-1:0] set_place_q, init_q;
   logic               init_busy_q;
   logic [15:0]        set_share_q;
+  logic [DEADLINE_W-1:0] deadline_mem_q [2 ** PLACE_W];
+  logic [DEADLINE_W-1:0] set_deadline_q, deadline_q;
   always_ff @(posedge clk) begin
     set_q       <= s_share_valid;
     set_place_q <= s_share.place;
     set_share_q <= RECIPROCAL[s_share.weight];
+    set_deadline_q <= s_share.deadline;
+    if (init_busy_q || set_q) deadline_mem_q[init_busy_q ? init_q : set_place_q] <= init_busy_q ? '0 : set_deadline_q;
     if (init_busy_q || set_q) share_mem_q[init_busy_q ? init_q : set_place_q] <= init_busy_q ? '1 : set_share_q;
     init_q      <= init_q + 1'b1;
     if (init_q == '1) init_busy_q <= 1'b0;
@@ -84,7 +88,7 @@ module db_ssd_order_cost
   always_ff @(posedge clk) begin
     entry_q       <= '{place: fn_place(s_cmd.fn), slot: s_cmd.slot,
                        user_data: AHEAD ? far : s_cmd.desc.user_data && !s_cmd.desc.computes,
-                       cost: stretches[COST_W-1:0], step: '0};
+                       cost: stretches[COST_W-1:0], step: '0, deadline: '0};
     if ((points || s_cmd.desc.from_sgl) && stretches < 32'(LIST)) entry_q.cost <= LIST;
     else if (stretches == '0)          entry_q.cost <= COST_W'(1);
     else if (stretches >= 32'd1 << COST_W) entry_q.cost <= MOST;
@@ -96,8 +100,10 @@ module db_ssd_order_cost
     if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
     if (SGL && lists_q) entry2_q.cost <= sum[COST_W] ? MOST : sum[COST_W-1:0];
     share_q       <= share_mem_q[entry_q.place];
+    deadline_q    <= deadline_mem_q[entry_q.place];
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);
+    entry3_q.deadline <= deadline_q;
     valid_q       <= rst ? '0 : s_valid;
     valid2_q      <= rst ? '0 : valid_q;
     m_valid       <= rst ? '0 : valid2_q;

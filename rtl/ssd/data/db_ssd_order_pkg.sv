@@ -16,6 +16,7 @@ package db_ssd_order_pkg;
     logic               user_data;  // its segments say how much has been moved
     logic [COST_W-1:0]  cost;
     logic [STEP_W-1:0]  step;
+    logic [DEADLINE_W-1:0] deadline;  // us from now, in which it should go; 0: none
   } order_entry_t;
 
 endpackage

@@ -380,7 +380,7 @@ def test_what_functions_of_a_point_have() -> None:
     assert point.key_of(found) != point.key_of({**found, "fn_weights": "4,2,2"})
     for bad, said in (
         ({"fn_weights": "2,1"}, "fn_weights is for several functions"),
-        ({"functions": 2, "fn_weights": "3,2,1"}, "3 weights for 2 functions"),
+        ({"functions": 2, "fn_weights": "3,2,1"}, "3 values for 2 functions"),
         ({"functions": 2, "fn_slots": "2=max:4"}, "there is no function 2"),
         ({"functions": 2, "fn_limit": "1=ios:4"}, "'ios' is not one of"),
         ({"functions": 2, "fn_limit": "1=iops:4", "NUM_FN": 1}, ""),

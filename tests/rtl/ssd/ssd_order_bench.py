@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[int, dict[str, int]]] = {
 MOVERS = [k for k, (_, desc) in KINDS.items() if desc.get("to_host") or desc.get("from_host")]
 PIECE_BYTES = 64  # of a list of ranges
 SGL_BLOCK, SGL_BUCKET, SGL_SEGMENT, SGL_LAST = range(4)
+CYCLES_A_US = 250
 STUCK = 60  # cycles, in which a command goes if its engine may have one
 
 
@@ -129,8 +130,8 @@ class Order:
     async def start(self) -> None:
         d = self.dut
         cocotb.start_soon(Clock(d.clk, 4, unit="ns").start())
-        for name in ("s_fn_set", "s_cmd_valid", "s_cmd", "s_tap_cmd", "s_ctx_valid", "s_ctx_slot", "m_cmd_ready",
-                     "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_slot"):  # fmt: skip
+        for name in ("us_turns", "s_fn_set", "s_cmd_valid", "s_cmd", "s_tap_cmd", "s_ctx_valid", "s_ctx_slot",
+                     "m_cmd_ready", "s_seg", "s_seg_of", "s_seg_slot", "s_end", "s_end_slot"):  # fmt: skip
             getattr(d, name).value = 0
         d.rst.value = 1
         for _ in range(4):
@@ -139,9 +140,10 @@ class Order:
         for _ in range(40):
             await self.step()
 
-    async def share(self, fn: int, weight: int) -> None:
+    async def share(self, fn: int, weight: int, deadline_us: int = 0) -> None:
         self.weight[fn] = weight
-        self.dut.s_fn_set.value = FN_SET.pack(share_valid=1, share={"place": fn, "weight": weight})
+        share = {"place": fn, "weight": weight, "deadline": deadline_us}
+        self.dut.s_fn_set.value = FN_SET.pack(share_valid=1, share=share)
         await self.step()
         self.dut.s_fn_set.value = 0
 
@@ -210,6 +212,7 @@ class Order:
         if context:
             d.s_ctx_slot.value = context[0].slot
             d.s_tap_cmd.value = TAP.pack(ctx=context[1], lba4k=context[0].fields["lba4k"])
+        d.us_turns.value = self.cycle // CYCLES_A_US % 2
         d.m_cmd_ready.value = sum((len(self.inside[e]) < self.room) << e for e in (READ, WRITE))
         due = [e for e in (READ, WRITE) if self.inside[e] and self.cycle >= self.due[e]]
         segments = {e: segment for e in due if (segment := self.segment(self.inside[e][0]))}

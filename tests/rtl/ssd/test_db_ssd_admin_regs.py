@@ -17,6 +17,7 @@ from structs import constant, layout
 CC, CSTS, CTL, SQ_PTR = 0x20, 0x38, 0x3C, 0x44
 FN_SELECT, FN_PENDING, FN_OFF, FN_QUEUES, FN_EVENT = 0x120, 0x124, 0x128, 0x12C, 0x140
 FN_SHARE, FN_LIMIT_RATE, FN_LIMIT_BURST, FN_LIMIT = 0x188, 0x18C, 0x190, 0x194
+FN_DEADLINE = 0x1C8
 MAX_FN = constant("db_pcie_fn_pkg", "MAX_FN")
 NUM_FN = int(os.environ.get("NUM_FN", "1"))
 ACCESS, FN_EVENTS, HOST_REGS, LOOK, CONTROL, CSTS_BITS = (
@@ -163,7 +164,8 @@ async def shares(dut: Any) -> None:
     rng = await begin(dut)
     many, rd_ptr = NUM_FN > 1, 0
     for _ in range(60):
-        values = {a: rng.getrandbits(31) for a in (FN_QUEUES, FN_SHARE, FN_LIMIT_RATE, FN_LIMIT_BURST, FN_LIMIT)}
+        values = {a: rng.getrandbits(31)
+                  for a in (FN_QUEUES, FN_SHARE, FN_LIMIT_RATE, FN_LIMIT_BURST, FN_LIMIT, FN_DEADLINE)}  # fmt: skip
         go = rng.choice((FN_QUEUES, FN_SHARE, FN_LIMIT, 0))
         for addr, value in values.items():
             if addr != go:
@@ -181,7 +183,7 @@ async def shares(dut: Any) -> None:
         assert SET.unpack(int(dut.fn_set.value)) == {
             "share_valid": many and go == FN_SHARE,
             "share": {"place": share & 31, "weight": share >> 5 & 255, "least": share >> 13 & 511,
-                      "most": share >> 22 & 511},
+                      "most": share >> 22 & 511, "deadline": values[FN_DEADLINE] & 0xFFFF if many else 0},
             "limit_valid": many and go == FN_LIMIT,
             "limit": {"place": limit & 31, "bytes": limit >> 8 & 1, "rate": rate, "burst": burst},
         }  # fmt: skip

@@ -130,6 +130,42 @@ async def parts_of_any_sizes_and_weights(dut: Any) -> None:
 
 
 @cocotb.test()
+async def a_burst_with_a_deadline_goes_at_once(dut: Any) -> None:
+    """The others always have commands, 4 KiB as those of function 0, who sends ten. Without a deadline it has its turns
+    with them, also with one that is over; with one it goes before them."""
+    o = Order(dut, 12)
+    await o.start()
+    o.rate = 4
+    others = list(range(1, o.num_fn))
+    each = (o.num_cmds - 10) // len(others)
+
+    async def between(deadline_us: int) -> int:
+        """So many commands of others go between the first and the last of function 0's."""
+        await o.share(0, 1, deadline_us)
+        begun = len(o.went)
+        sent = 0
+        while sum(c.fn == 0 for c in o.went[begun:]) < 10:
+            behind = [f for f in others if len(o.waiting[READ, f]) < each - 1]
+            if len(o.went) - begun > 30 and sent < 10:
+                o.send("read", 0, 4096)
+                sent += 1
+            elif behind and len(o.free) > 10 - sent:
+                o.send("read", o.rng.choice(behind), 4096)
+            await o.step()
+            await o.step()
+        places = [i for i, c in enumerate(o.went[begun:]) if c.fn == 0]
+        await o.drain()
+        return places[-1] - places[0] - 9
+
+    fair = await between(0)
+    assert fair >= 8 * len(others)
+    assert await between(50) <= 2 * len(others), "while they come"
+    assert await between(0) >= 8 * len(others)
+    o.rate = 40
+    assert await between(1) > 4 * len(others), "each takes longer than that"
+
+
+@cocotb.test()
 async def a_quiet_function_waits_for_one_of_each(dut: Any) -> None:
     """The others move at most a command of theirs, one that is chosen, and as much as the quiet one asks for, until it
     goes. If theirs are larger, it is next but for what is chosen."""
