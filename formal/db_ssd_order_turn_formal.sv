@@ -30,7 +30,7 @@ module db_ssd_order_turn_formal
   logic [1:0]         m_go, busy;
   logic [SLOT_W-1:0]  m_slot;
   logic [PLACE_W-1:0] m_place;
-  db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) dut (.*);
+  db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DEADLINES(1'b1)) dut (.*);
   always_comb if (dut.state_q != NEXT) assume (!s_more);
 
   // ---- what each list has, the first at the bottom

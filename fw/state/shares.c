@@ -2,6 +2,7 @@
 #include "state/shares.h"
 
 #include "base/bytes.h"
+#include "hw/near.h"
 #include "state/drive.h"
 #include "state/function.h"
 
@@ -26,7 +27,8 @@ struct share shares_saved(const struct drive* drive, uint32_t place) {
 }
 
 bool shares_valid(const struct drive* drive, const struct share* s) {
-    return s->weight && s->most && s->least <= s->most && s->most <= drive->hw.num_cmds;
+    return s->weight && s->most && s->least <= s->most && s->most <= drive->hw.num_cmds &&
+           (!s->deadline_us || hw_near_operators());
 }
 
 bool shares_fit(const struct drive* drive, uint32_t place, const struct share* s, bool after_reset) {

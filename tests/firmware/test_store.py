@@ -84,6 +84,7 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace *ns)
                      (uint32_t)(ns->base ^ ns->blocks) << 3;
 }
 void hw_keys_wait(void) {}
+uint32_t hw_near_operators(void) { return 0; }
 void hw_function_queues(const struct hw_function *f) { (void)f; }
 void hw_function_share(const struct hw_function *f, uint32_t weight, uint32_t min, uint32_t max, uint32_t deadline_us)
 {

@@ -20,11 +20,13 @@ module db_ssd_order
   parameter bit SGL      = 1'b0, ///< takes SGLs
   /// what moves user data of the media, flushes or zeroes waits behind (db_ssd_ahead): it goes at once
   parameter bit AHEAD    = 1'b0,
-  parameter bit NEAR     = 1'b0  ///< AHEAD: commands may have their data from memory, and such do not wait behind
+  /// near-storage commands: functions may have deadlines; with AHEAD some have their data from memory, and such do not
+  /// wait behind
+  parameter bit NEAR     = 1'b0
 ) (
   input  logic                   clk,
   input  logic                   rst,
-  input  fn_set_t                s_fn_set,       ///< several functions: weights, deadlines
+  input  fn_set_t                s_fn_set,       ///< several functions: weights, deadlines if NEAR
   input  logic                   us_turns,       ///< changes each microsecond
   /// Commands from decode, for [0] the read engine, [1] the write engine; not both at once.
   input  logic [1:0]             s_cmd_valid,
@@ -69,7 +71,7 @@ module db_ssd_order
     logic [PLACE_W-1:0]     go_place;
     logic [CMD_W-1:0]       at;
     order_entry_t           entry;
-    db_ssd_order_cost #(.DATA_W(DATA_W), .SGL(SGL), .AHEAD(AHEAD)) i_cost (
+    db_ssd_order_cost #(.DATA_W(DATA_W), .SGL(SGL), .AHEAD(AHEAD), .DEADLINES(NEAR)) i_cost (
       .clk, .rst, .s_share_valid(s_fn_set.share_valid), .s_share(s_fn_set.share), .s_valid(s_cmd_valid), .s_cmd,
       .m_valid(valid), .m_entry(entry));
     assign at = go_slot[CMD_W-1:0];
@@ -94,7 +96,7 @@ module db_ssd_order
           .s_end_slot(s_end_slot[e]), .open(open[e]));
       end
     end
-    db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS)) i_turn (
+    db_ssd_order_turn #(.NUM_FN(NUM_FN), .NUM_CMDS(NUM_CMDS), .DEADLINES(NEAR)) i_turn (
       .clk, .rst, .us_turns, .s_valid(valid), .s_entry(entry), .open(open & m_cmd_ready), .m_go(go),
       .m_slot(go_slot), .m_place(go_place), .s_more(m_piece.more), .busy);
 

@@ -17,7 +17,8 @@ module db_ssd_order_cost
   parameter bit SGL    = 1'b0,  ///< takes SGLs
   /// what the media does alone is marked as what moves user data; else a near-storage command is not: its segments do not
   /// say what the media has given
-  parameter bit AHEAD = 1'b0
+  parameter bit AHEAD = 1'b0,
+  parameter bit DEADLINES = 1'b0 ///< functions may have deadlines
 ) (
   input  logic         clk,
   input  logic         rst,            ///< all have weight 1 and no deadline; 32 cycles
@@ -100,7 +101,7 @@ module db_ssd_order_cost
     if (computes_q && entry_q.cost[COST_W-1:3] == '0) entry2_q.cost <= COST_W'(8);
     if (SGL && lists_q) entry2_q.cost <= sum[COST_W] ? MOST : sum[COST_W-1:0];
     share_q       <= share_mem_q[entry_q.place];
-    deadline_q    <= deadline_mem_q[entry_q.place];
+    deadline_q    <= DEADLINES ? deadline_mem_q[entry_q.place] : '0;
     entry3_q      <= entry2_q;
     entry3_q.step <= STEP_W'(entry2_q.cost) * STEP_W'(share_q);
     entry3_q.deadline <= deadline_q;

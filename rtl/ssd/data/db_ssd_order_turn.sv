@@ -21,7 +21,8 @@ module db_ssd_order_turn
   import db_pcie_fn_pkg::*, db_ssd_pkg::*, db_ssd_order_pkg::*;
 #(
   parameter int NUM_FN   = 2,    ///< functions, 2..17
-  parameter int NUM_CMDS = 128   ///< command slots: power of two, 2..256
+  parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
+  parameter bit DEADLINES = 1'b0 ///< functions may have deadlines
 ) (
   input  logic              clk,
   input  logic              rst,
@@ -39,7 +40,7 @@ module db_ssd_order_turn
   localparam int CMD_W  = $clog2(NUM_CMDS);
   localparam int TIME_W = STEP_W + 3;   // of finishes, which are within 4 * 2 ** STEP_W of each other
   localparam int ADVANCE_LOG2 = STEP_W - 2;  // 512 KiB by weight 1, of which a command has at most 2 MiB
-  localparam int US_W   = 20;           // of a time, us: what has waited for half a second looks as if it were not late
+  localparam int US_W   = DEADLINES ? 20 : 1;  // of a time, us: what has waited for half a second looks as if it were not late
 
   if (NUM_FN < 2 || NUM_FN > MAX_FN) begin : g_bad_num_fn
     $error("%m: NUM_FN must be 2..17");
@@ -151,7 +152,7 @@ module db_ssd_order_turn
   assign near   = !late[TIME_W-1] || late[TIME_W-1:ADVANCE_LOG2] == '1;  // finish within ADVANCE behind the clock
   assign left   = look_due - us_q;
   assign sooner = look_due - due_q;
-  assign urgent = look_hurries && near && !left[US_W-1];
+  assign urgent = DEADLINES && look_hurries && near && !left[US_W-1];
   assign better = urgent != urgent_q ? urgent : urgent ? sooner[US_W-1] : ahead[TIME_W-1];
   always_comb begin
     base = entry_q.engine == engine_q ? clock_q : clock_other_q;

@@ -267,7 +267,7 @@ async def both_engines_in_turn(dut: Any) -> None:
 
 @pytest.mark.parametrize(("num_fn", "sgl"), [(3, 1), bench.rare(17, 1), bench.rare(3, 0)])
 def test_db_ssd_order(num_fn: int, sgl: int) -> None:
-    bench.run(__file__, "db_ssd_order", {"NUM_FN": num_fn, "NUM_CMDS": 64, "DATA_W": 256, "SGL": sgl})
+    bench.run(__file__, "db_ssd_order", {"NUM_FN": num_fn, "NUM_CMDS": 64, "DATA_W": 256, "SGL": sgl, "NEAR": 1})
 
 
 @pytest.mark.parametrize("data_w", [bench.rare(128), 512])

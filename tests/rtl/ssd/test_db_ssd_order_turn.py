@@ -198,4 +198,4 @@ async def a_deadline_is_no_share(dut: Any) -> None:
 
 
 def test_db_ssd_order_turn() -> None:
-    bench.run(__file__, "db_ssd_order_turn", {"NUM_FN": NUM_FN, "NUM_CMDS": NUM_CMDS})
+    bench.run(__file__, "db_ssd_order_turn", {"NUM_FN": NUM_FN, "NUM_CMDS": NUM_CMDS, "DEADLINES": 1})

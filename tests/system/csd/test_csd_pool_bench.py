@@ -42,6 +42,11 @@ def late_b(rows: list[dict[str, Any]]) -> list[list[str]]:
             if r["contest"] == "four operators" and r["rate"] == 600_000]  # fmt: skip
 
 
+def hurry(rows: list[dict[str, Any]]) -> list[list[str]]:
+    return [[f"{r['rate']:,}", r["strategy"], f"{r['late_a_pct']:.1f}", f"{r['late_b_pct']:.1f}",
+             f"{r['p99_a_us']:.1f}"] for r in sorted(of_table(rows, "hurry"), key=lambda r: r["rate"])]  # fmt: skip
+
+
 def brought(rows: list[dict[str, Any]]) -> list[list[str]]:
     return [[size_name(r["bytes"]), *(f"{r[f'{way}_us']:,.1f}" for way in ("port", "pf", "missed", "software")),
              f"{r['writes']:,}"] for r in of_table(rows, "exchanges")]  # fmt: skip
@@ -57,6 +62,7 @@ def done(rows: list[dict[str, Any]]) -> list[list[str]]:
 TABLES = {
     "| functions want | commands a second": late,
     "| commands a second | strategy |": late_b,
+    "| commands a second | functions have |": hurry,
     "| bitstream | its words alone |": brought,
     "| operator | hardware |": done,
 }

@@ -85,17 +85,18 @@ def test_what_is_set_is_read(pf: Driver) -> None:
     """Each function has its own, also one that is offline or not enabled; extremes are as good as any."""
     values: list[dict[str, int]] = [
         {"weight": 255, "slots_min": 0, "slots_max": SLOTS},
-        {"weight": 7, "slots_min": 60, "slots_max": 60, "iops": 20_000, "iops_burst": 32, "deadline_us": 20},
+        {"weight": 7, "slots_min": 60, "slots_max": 60, "iops": 20_000, "iops_burst": 32},
         {"weight": 1, "slots_min": 1, "slots_max": 1, "iops": 0xFFFFFFFF, "iops_burst": 0xFFFFFFFF,
-         "bytes_per_s": (1 << 64) - 1, "bytes_burst": 0xFFFFFFFF, "deadline_us": 0xFFFF},
+         "bytes_per_s": (1 << 64) - 1, "bytes_burst": 0xFFFFFFFF},
     ]  # fmt: skip
     for fn, value in enumerate(values):
         set_share_try(pf, fn, FunctionShare(slots=999, **value)).check()  # what the drive says is not looked at
         assert share(pf, fn).slots == SLOTS
     assert everything(pf) == [{k: v for k, v in value.items() if v} for value in values]
-    rest = {"weight": 7, "slots_min": 60, "slots_max": 60, "deadline_us": 20}
-    assert settable(set_share(pf, 1, iops=0)) == {**rest, "iops_burst": 32}
-    assert settable(share(pf, 1)) == rest, "a burst without a rate is nothing"
+    assert settable(set_share(pf, 1, iops=0)) == {"weight": 7, "slots_min": 60, "slots_max": 60, "iops_burst": 32}
+    assert settable(share(pf, 1)) == {"weight": 7, "slots_min": 60, "slots_max": 60}, (
+        "a burst without a rate is nothing"
+    )
     for fn in range(NUM_FN):
         assert all(settable(share(pf, fn, select)) == PLAIN for select in SELECTS[1:])
 
@@ -103,7 +104,7 @@ def test_what_is_set_is_read(pf: Driver) -> None:
 def test_what_cannot_be_set(pf: Driver) -> None:
     """It changes nothing."""
     bad = [{"weight": 0}, {"slots_max": 0, "slots_min": 0}, {"slots_max": SLOTS + 1}, {"slots_min": 65},
-           {"rsvd1": 1}, {"rsvd6": 1}, {"rsvd30": 1}, {"slots_max": 0xFFFF}]  # fmt: skip
+           {"rsvd1": 1}, {"rsvd6": 1}, {"rsvd30": 1}, {"deadline_us": 20}, {"slots_max": 0xFFFF}]  # fmt: skip
     for changes in bad:
         expect(set_share_try(pf, 1, wanted(**changes)), Status.INVALID_FIELD)
     for cntlid in (NUM_FN, 17, 0xFFFF, 1 << 16):
@@ -155,10 +156,10 @@ def test_what_it_outlasts(pf: Driver) -> None:
     vf = vf_up(pf, 1)
     set_share(pf, 1, **mine)
     set_share(pf, 2, save=True, **saved)
-    set_share(pf, 0, save=True, weight=200, deadline_us=300)
-    set_share(pf, 0, weight=100, deadline_us=0)
+    set_share(pf, 0, save=True, weight=200)
+    set_share(pf, 0, weight=100)
     now = [PLAIN | {"weight": 100}, PLAIN | mine, PLAIN | saved]
-    after = [PLAIN | {"weight": 200, "deadline_us": 300}, PLAIN, PLAIN | saved]
+    after = [PLAIN | {"weight": 200}, PLAIN, PLAIN | saved]
     assert [settable(share(pf, fn, FeatureSelect.SAVED)) for fn in range(NUM_FN)] == after
     vf.disable()
     vf.flr()
@@ -173,7 +174,7 @@ def test_what_it_outlasts(pf: Driver) -> None:
         assert everything(pf) == after, reset
         assert [settable(share(pf, fn, FeatureSelect.SAVED)) for fn in range(NUM_FN)] == after
         assert settable(share(pf, 2, FeatureSelect.DEFAULT)) == PLAIN
-    set_share(pf, 0, save=True, **PLAIN, deadline_us=0)
+    set_share(pf, 0, save=True, **PLAIN)
     pf.sim.reset()
     pf.start(queues=2, entries=32)
     assert everything(pf) == [PLAIN, *after[1:]]
@@ -208,7 +209,7 @@ def test_an_image_for_more_and_fewer_functions(make_drive: MakeDrive, tmp_path: 
 
     pf = reopened(2)
     set_share(pf, 0, save=True, weight=5, iops=1000)
-    set_share(pf, 1, save=True, slots_max=30, bytes_per_s=1 << 40, deadline_us=77)
+    set_share(pf, 1, save=True, slots_max=30, bytes_per_s=1 << 40)
     pf.admin(AdminOpc.SET_FEATURES, cdw10=Feature.SW_PROGRESS, cdw11=77)
     now = everything(pf, 2)
     pf.sim.close()

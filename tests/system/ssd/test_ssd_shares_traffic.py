@@ -44,7 +44,7 @@ class Drive:
         """of: fn0 to fn2, what differs from the default but for slots: every function may have all, none is promised
         any."""
         pf = self.members[0].drive
-        plain = {"weight": 1, "slots_min": 0, "slots_max": 128, "iops": 0, "bytes_per_s": 0, "deadline_us": 0}
+        plain = {"weight": 1, "slots_min": 0, "slots_max": 128, "iops": 0, "bytes_per_s": 0}
         apply(pf, [Share(fn, **{**plain, **of.get(f"fn{fn}", {})}) for fn in EVERYBODY], NUM_FN)
         found = run_functions(self.members, jobs)
         check_clean(self.sim)
@@ -105,21 +105,6 @@ def test_who_is_limited_costs_the_others_nothing(drive: Drive, what: str, size: 
     assert found[1].iops == pytest.approx(limit, rel=0.02)
     assert found[0].iops == pytest.approx(found[2].iops, rel=0.03)
     assert drive.use(found) == pytest.approx(drive.use(free), rel=0.01)
-
-
-def test_a_deadline_is_met_without_a_larger_share(drive: Drive) -> None:
-    """A function asks for 32 commands at once now and then, less than its share. With a deadline they go before what
-    others want, who have as much as before. One that always wants more gains nothing by it."""
-    rest = replace(DEEP, number_ios=2000, iodepth=64, numjobs=1, functions=(1, 2))
-    bursts = replace(rest, number_ios=640, iodepth=32, thinktime_ns=100_000, thinktime_blocks=32, functions=(0,))
-    found = {us: drive.run(bursts, rest, fn0={"slots_min": 32, "deadline_us": us}) for us in (0, 20)}
-    worst = {us: percentile(results[0].latencies(), 99) for us, results in found.items()}
-    print({us: f"{ns / 1000:.1f} us" for us, ns in worst.items()})
-    assert worst[20] < worst[0] / 2
-    assert drive.use(found[20]) >= 0.97
-    assert all(part > 1 / 3 for part in parts(found[20])[1:])
-    greedy = parts(drive.run(replace(DEEP, iodepth=64, numjobs=1), fn0={"deadline_us": 20}))
-    assert greedy == pytest.approx([1 / 3] * 3, rel=0.04), greedy
 
 
 @pytest.mark.nightly
