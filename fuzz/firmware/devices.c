@@ -18,9 +18,11 @@ void hw_function_queues(const struct hw_function* f) {
     if ((uint32_t)f->before_first + f->num_qp > model.config.num_qp + model.config.num_fn)
         broken("gives a function queues that there are not", f->num_qp);
 }
-void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max) {
+void hw_function_share(const struct hw_function* f, uint32_t weight, uint32_t min, uint32_t max, uint32_t deadline_us) {
     (void)f;
     if (weight - 1u > 254u || max == 0 || max > 256u || min > max) broken("a share that there cannot be", max);
+    if (deadline_us > 0xffffu || (deadline_us && !hw_near_operators()))
+        broken("a deadline that there cannot be", deadline_us);
 }
 void hw_function_limit(const struct hw_function* f, uint32_t iops, uint32_t burst, uint64_t bytes,
                        uint64_t burst_bytes) {

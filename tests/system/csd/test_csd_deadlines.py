@@ -29,7 +29,7 @@ NUM_FN = SHORT.num_fn
 def members() -> Iterator[list[Member]]:
     functions = Functions(NUM_FN)
     setup = DriveSetup(top="db_csd", link=SHORT.link, data_w=SHORT.data_w, functions=functions, media_size=64 << 20,
-                       params=dict(SHORT.params))  # fmt: skip
+                       params={**SHORT.params, "NUM_FN": NUM_FN})  # fmt: skip
     sim = setup.open([[ALWAYS]])
     yield bring_up(sim, functions, [[ALWAYS]])
     check_clean(sim)
@@ -44,18 +44,18 @@ def run(members: list[Member], jobs: list[Job], deadlines_us: tuple[int, ...]) -
 
 def test_bursts_are_in_time(members: list[Member]) -> None:
     """One function always wants more. The other asks for 32 commands now and then, less than its share: with a deadline
-    they are done as if it were alone, but for what an engine has inside."""
+    that they meet they are done as if it were alone, but for what an engine has inside."""
     jobs = [replace(ALWAYS, functions=(0,)), replace(NOW_AND_THEN, functions=(1,))]
     worst = {}
-    for us in (0, 30):
+    for us in (0, 100):
         (busy, bursts) = run(members, jobs, (0, us))
         assert bursts.iops < busy.iops, "so it has no more than its share"
         worst[us] = percentile(bursts.latencies(), 99) / 1000
     (alone,) = run(members, jobs[1:], (0, 0))
     alone_us = percentile(alone.latencies(), 99) / 1000
-    print(f"99 % within {worst[0]:.1f} us, with a deadline {worst[30]:.1f} us, alone {alone_us:.1f} us")
+    print(f"99 % within {worst[0]:.1f} us, with a deadline {worst[100]:.1f} us, alone {alone_us:.1f} us")
     inside_us = (32 << 10) / 3.5e3  # of a link of 3.5 GB/s
-    assert worst[30] < alone_us + inside_us + 2
+    assert worst[100] < alone_us + inside_us + 2
     assert worst[0] > alone_us + 2 * inside_us
 
 
