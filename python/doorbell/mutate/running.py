@@ -157,7 +157,7 @@ def _pytest(
     if process.returncode in (0, 5):  # 5: all of them are nightly
         return "passed", ""
     if process.returncode == 1:
-        failed = [line.split(" ")[1] for line in output.splitlines() if line.startswith("FAILED ")]
+        failed = [line[7:].split(" - ")[0] for line in output.splitlines() if line.startswith("FAILED ")]
         if any(sign in output for sign in NO_RTL) and "failed (" in output:
             return "unbuilt", output[-2000:]
         return "failed", failed[0] if failed else check.arguments[0]
