@@ -120,6 +120,7 @@ def _pytest(
         "PYTHONPATH": str(copy / "python"),
         "DOORBELL_CACHE": str(cache or paths.cache() / "mutate"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        **({} if cache else {"COCOTB_MAX_FAILURES": "1"}),
     }
     command = [
         sys.executable,
