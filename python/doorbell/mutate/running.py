@@ -195,7 +195,10 @@ class Carrier:
         elif how == "timeout" and known is None:
             # It may be the builds that have taken so long: now they are there.
             if self._is_sound(check, BUILDS + allowed, nightly):
-                _, _, took = self._pytest(check, 0, allowed, nightly)
+                how, _, took = self._pytest(check, 0, allowed, nightly)
+                if how != "passed":
+                    name = check.arguments[0]
+                    raise UserError(f"{name} takes {allowed:.0f} s without a mutant: --limit must be more")
                 self.seconds[check] = took
                 return self.run(mutant, check, limit, nightly)
             how = "unbuilt"
