@@ -120,6 +120,7 @@ def _pytest(
         "PYTHONPATH": str(copy / "python"),
         "DOORBELL_CACHE": str(cache or paths.cache() / "mutate"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        **({} if cache else {"COCOTB_MAX_FAILURES": "1"}),
     }
     command = [
         sys.executable,
@@ -157,7 +158,7 @@ def _pytest(
     if process.returncode in (0, 5):  # 5: all of them are nightly
         return "passed", ""
     if process.returncode == 1:
-        failed = [line.split(" ")[1] for line in output.splitlines() if line.startswith("FAILED ")]
+        failed = [line[7:].split(" - ")[0] for line in output.splitlines() if line.startswith("FAILED ")]
         if any(sign in output for sign in NO_RTL) and "failed (" in output:
             return "unbuilt", output[-2000:]
         return "failed", failed[0] if failed else check.arguments[0]
@@ -194,7 +195,10 @@ class Carrier:
         elif how == "timeout" and known is None:
             # It may be the builds that have taken so long: now they are there.
             if self._is_sound(check, BUILDS + allowed, nightly):
-                _, _, took = self._pytest(check, 0, allowed, nightly)
+                how, _, took = self._pytest(check, 0, allowed, nightly)
+                if how != "passed":
+                    name = check.arguments[0]
+                    raise UserError(f"{name} takes {allowed:.0f} s without a mutant: --limit must be more")
                 self.seconds[check] = took
                 return self.run(mutant, check, limit, nightly)
             how = "unbuilt"

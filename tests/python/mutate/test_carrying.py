@@ -157,10 +157,17 @@ def test_one_that_hangs_is_ended_soon(tmp_path: Path, monkeypatch: pytest.Monkey
     plain = copy_that_counts(tmp_path / "plain", "pass")
     carries = copy_that_counts(tmp_path / "carries", "\n    while number == '7': pass")
     carrier = Carrier(carries, {MUTANT.name: 7})
-    for limit in (4, 1000):
+    for limit in (15, 1000):
         verdict = judge(plain, MUTANT, [CHECK], limit, carrier=carrier)
-        assert verdict.outcome == "caught" and "no end after" in verdict.by and verdict.seconds < 60
+        assert verdict.outcome == "caught" and "no end after" in verdict.by and verdict.seconds < 120
     assert (carries / "runs").read_text() == "70077", "the first time it is not known how long it takes"
+
+
+def test_one_is_not_caught_by_a_limit_that_is_too_short_without_it_too(tmp_path: Path) -> None:
+    plain = copy_that_counts(tmp_path / "plain", "pass")
+    carries = copy_that_counts(tmp_path / "carries", "\n    import time\n    time.sleep(8)")
+    with pytest.raises(UserError, match=r"test_x.py takes 4 s without a mutant: --limit must be more"):
+        judge(plain, MUTANT, [CHECK], 4, carrier=Carrier(carries, {MUTANT.name: 7}))
 
 
 def test_a_bench_is_built_once_for_two_mutants(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,14 +166,17 @@ def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_o
 def test_what_fails_without_a_mutant_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found when it seems to have caught one: nothing else has to be run without one."""
     copy = copy_with_a_test(tmp_path)
-    (copy / "test_x.py").write_text("def test_good():\n    pass\ndef test_bad():\n    raise AssertionError\n")
+    (copy / "test_x.py").write_text(
+        "import pytest\ndef test_good():\n    pass\n"
+        "@pytest.mark.parametrize('x', ['256 1'])\ndef test_bad(x):\n    raise AssertionError('a - b')\n"
+    )
     check = Check(("test_x.py",), 0)
     caught_by = judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 10).caught_by
-    assert caught_by == Check(("test_x.py::test_bad",), 0)
+    assert caught_by == Check(("test_x.py::test_bad[256 1]",), 0)
     monkeypatch.setattr(command, "checks_of", lambda _: [check])
     monkeypatch.setattr(command, "copy_of_repository", lambda: contextlib.nullcontext(copy))
     monkeypatch.setattr(command, "judge", lambda _, mutant, *__: Verdict(mutant, "caught", "", 0, caught_by=caught_by))
-    with pytest.raises(UserError, match="test_bad does not pass without a mutant"):
+    with pytest.raises(UserError, match=r"test_bad\[256 1\] does not pass without a mutant"):
         command.main(["db_fifo"], count=1, seed=1, minutes=0, limit=10, far=1, nightly=False,
                      results=tmp_path / "known.jsonl", listing=False, json=None)  # fmt: skip
     assert not (tmp_path / "known.jsonl").exists()

@@ -32,6 +32,8 @@ EACH = 1 << 26
 BASE = 0x5A << 36
 IDS = [0x0200, 0x0300, 0x0310, 0x0301, 0x4200, 0x02FF, 0x0001, 0xFFFF][:N]
 UR, LATENCY, MPS = 1, 4, 256
+CREDITS = 28
+"""Places for reads: the header of db_pcie_root_credit."""
 POKE = layout("db_pcie_block_pkg", "poke_t")
 
 
@@ -209,11 +211,13 @@ class Bench:
             for i in range(N):
                 self.damaged[i] += int(d.m_damaged.value) >> i & 1
             self.hard_block.look()
+            assert STRADDLE or self.credits <= CREDITS, "more than there are places"
             if going and int(self.answer.ready.value):
                 going.popleft()
             busy = going or not self.hard_block.quiet() or not int(d.idle.value)
             quiet = 0 if busy else quiet + 1
             await FallingEdge(d.clk)
+        assert STRADDLE or self.credits == CREDITS, "a read has not given its place back"
 
     def check(self, asks: list[Ask], answers: list[list[int]]) -> None:
         """All that came out is what the asks want, in their order."""

@@ -92,6 +92,7 @@ class Bench:
         self.w_on = False
         self.card_on = False
         self.give = [False] * self.num
+        self.still = False  # it was idle, and had no input, a cycle ago
 
     async def start(self, table: list[Extent | None] | None = None) -> None:
         d = self.dut
@@ -311,7 +312,10 @@ class Bench:
             if ends[i]
         )
         d.s_aborted.value = int(int(d.m_ask_slot.value) in self.aborted)
+        inputs = (self.ar, self.aw, w, self.asks, forgotten, self.media, card_row, self.card_b,
+                 d.s_card_rsp_valid.value, *give, *ends)  # fmt: skip
         await RisingEdge(d.clk)
+        self.look_idle(any(inputs))
         rsp, wsp = READ_RSP.unpack(int(d.s_axi_read_rsp.value)), WRITE_RSP.unpack(int(d.s_axi_write_rsp.value))
         if self.ar and rsp["ar_ready"]:
             self.ar.popleft()
@@ -375,6 +379,19 @@ class Bench:
                 s.incoming.append(int(d.m_row_data.value))
             s.work()
         await FallingEdge(d.clk)
+
+    def look_idle(self, asked: bool) -> None:
+        """While it is idle nothing moves until somebody asks for something or answers."""
+        d = self.dut
+        card = READ_REQ.unpack(int(d.m_card_read_req.value)), WRITE_REQ.unpack(int(d.m_card_write_req.value))
+        moves = (READ_RSP.unpack(int(d.s_axi_read_rsp.value))["r_valid"],
+                 WRITE_RSP.unpack(int(d.s_axi_write_rsp.value))["b_valid"], card[0]["ar_valid"], card[1]["aw_valid"],
+                 card[1]["w_valid"], *(int(getattr(d, name).value) for name in ("m_come_valid", "m_ended_valid",
+                 "m_rsp_valid", "m_card_cmd_valid", "m_cmd_valid", "m_row_valid")))  # fmt: skip
+        idle = d.idle.value == 1
+        if self.still and not asked:
+            assert idle and not any(moves), "it was idle, and something moves"
+        self.still = idle and not asked
 
     def take_row(self, r: dict[str, int], rid: int) -> None:
         who, rows, resp = self.expect[0]
