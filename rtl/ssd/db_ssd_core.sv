@@ -273,7 +273,7 @@ module db_ssd_core
     .state(data_state), .media_err, .s_read_cmd_valid(read_cmd_valid), .s_read_cmd_ready(read_cmd_ready),
     .s_write_cmd_valid(write_cmd_valid), .s_write_cmd_ready(write_cmd_ready), .s_cmd(cmd), .s_tap_cmd(tap_cmd),
     .s_ctx_valid(ctx_valid), .s_ctx_slot(ctx_slot), .m_tap_cmd, .m_tap_begin, .m_tap_begin_slot, .s_fn_set(fn_set),
-    .us_turns(time_us[0]), .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]), .m_read_prp(read[RD_PRPR]),
+    .m_read_prp_valid(read_valid[RD_PRPR]), .m_read_prp_ready(read_ready[RD_PRPR]), .m_read_prp(read[RD_PRPR]),
     .m_read_prp_slot(read_slot[RD_PRPR]), .s_read_list_valid(row_valid[RD_PRPR]),
     .s_read_list_ready(row_ready[RD_PRPR]), .s_read_list_data(row_data[RD_PRPR]), .s_read_list_info(row_info[RD_PRPR]),
     .m_write_prp_valid(read_valid[RD_PRPW]), .m_write_prp_ready(read_ready[RD_PRPW]), .m_write_prp(read[RD_PRPW]),
@@ -298,7 +298,7 @@ module db_ssd_core
     .m_read_completion(slot_completion[1]), .m_write_completion_valid(slot_completion_valid[2]),
     .m_write_completion_ready(slot_completion_ready[2]), .m_write_completion(slot_completion[2]), .m_ahead_valid,
     .m_ahead_ready, .m_ahead, .s_come_valid, .s_come_slot, .s_ended_valid, .s_ended_slot, .s_ended_err, .m_packet_valid,
-    .m_packet, .m_copy_range(copy_range));
+    .m_packet, .m_copy_range(copy_range), .us_turns(time_us[0]));
   assign m_ahead_rst = ctrl_rst;
   assign {ask_slot[ASK_AHEAD], m_aborted} = {s_ask_slot, ask_aborted[ASK_AHEAD]};
   assign {m_tap_write_valid, m_tap_write_data, m_tap_write_info} =

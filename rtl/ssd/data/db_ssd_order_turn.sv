@@ -40,7 +40,7 @@ module db_ssd_order_turn
   localparam int CMD_W  = $clog2(NUM_CMDS);
   localparam int TIME_W = STEP_W + 3;   // of finishes, which are within 4 * 2 ** STEP_W of each other
   localparam int ADVANCE_LOG2 = STEP_W - 2;  // 512 KiB by weight 1, of which a command has at most 2 MiB
-  localparam int US_W   = DEADLINES ? 20 : 1;  // of a time, us: what has waited for half a second looks as if it were not late
+  localparam int US_W   = DEADLINES ? 20 : 1;  // of a time, us: half a second on what is late looks as if it were not
 
   if (NUM_FN < 2 || NUM_FN > MAX_FN) begin : g_bad_num_fn
     $error("%m: NUM_FN must be 2..17");
