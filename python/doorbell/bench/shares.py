@@ -137,6 +137,7 @@ def apply(pf: Driver, shares: Sequence[Share], count: int) -> None:
             raise UserError(
                 f"function {share.function} cannot have {_words(share)}: of {slots} command slots min is up to max, "
                 f"and min of all together up to {least} (--fn-slots '0-{count - 1}=min:0' gives back what they have)"
+                + ("; a deadline needs --top db_csd --param NEAR=1" if share.deadline_us else "")
             ) from e
 
 

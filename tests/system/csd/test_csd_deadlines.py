@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from csd_drive import csd
 from doorbell.bench.drive import DriveSetup
 from doorbell.bench.functions import Functions, Member, bring_up, run_functions
 from doorbell.bench.jobs import Job
@@ -17,9 +19,12 @@ from doorbell.bench.shares import Share, apply
 from doorbell.device.opening import check_clean
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import FeatureSelect, Status
+from doorbell.nvme.driver import Driver
 from doorbell.nvme.virtualization import set_share, set_share_try, share
+from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
+SIZE = {"memory": 16 << 20, "media_size": 8 << 20}
 ALWAYS = Job(rw="randread", bs=4096, iodepth=64, number_ios=1500)
 NOW_AND_THEN = replace(ALWAYS, iodepth=32, number_ios=480, thinktime_ns=150_000, thinktime_blocks=32)
 NUM_FN = SHORT.num_fn
@@ -60,7 +65,7 @@ def test_bursts_are_in_time(members: list[Member]) -> None:
 
 
 def test_no_larger_share(members: list[Member]) -> None:
-    """Both always want more, or one wants four times what it has: whose commands are all late has its part."""
+    """Both always want more: the one with a deadline, whether its commands meet it or not, has its half and no more."""
     for us in (1, 30, 1000):
         both = run(members, [ALWAYS], (us, 0))
         assert both[0].iops == pytest.approx(both[1].iops, rel=0.05), us
@@ -81,3 +86,23 @@ def test_what_is_set_is_kept(members: list[Member]) -> None:
     for fn, old in enumerate(before):
         set_share_try(pf, fn, old, save=True).check()
     assert [share(pf, fn).deadline_us for fn in range(NUM_FN)] == [old.deadline_us for old in before]
+
+
+def test_what_is_saved_outlasts_resets_and_power(make_drive: MakeDrive, tmp_path: Path) -> None:
+    def opened() -> Driver:
+        image = str(tmp_path / "image")
+        return csd(make_drive, num_fn=NUM_FN, params=dict(SHORT.params), image=image, **SIZE)
+
+    def deadlines(pf: Driver) -> list[int]:
+        return [share(pf, fn).deadline_us for fn in range(NUM_FN)]
+
+    pf = opened()
+    set_share(pf, 1, save=True, deadline_us=77)
+    for reset in (pf.disable, pf.flr):
+        set_share(pf, 0, deadline_us=5)
+        assert deadlines(pf) == [5, 77]
+        reset()
+        pf.start(queues=2, entries=64)
+        assert deadlines(pf) == [0, 77], reset
+    pf.sim.close()
+    assert deadlines(opened()) == [0, 77]

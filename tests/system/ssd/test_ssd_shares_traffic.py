@@ -135,6 +135,8 @@ def test_what_a_drive_does_not_have_is_one_line(drive: Drive) -> None:
     pf = drive.members[0].drive
     drive.run(replace(DEEP, number_ios=20), fn2={"slots_min": 90})
     apply(pf, [Share(0, slots_min=95), Share(2, slots_min=0)], NUM_FN)
+    with pytest.raises(UserError, match="function 1 cannot have deadline us 9: .*; a deadline needs .*NEAR=1"):
+        apply(pf, [Share(1, deadline_us=9)], NUM_FN)
     with pytest.raises(UserError, match="function 1 cannot have slots min 1: of 128 .* together up to 95"):
         apply(pf, [Share(1, slots_min=1)], NUM_FN)
 
