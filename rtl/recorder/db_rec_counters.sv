@@ -60,7 +60,8 @@ module db_rec_counters
   assign write_tag = status.tag;
   assign other_tag = status.tag;
   assign found     = '{zero: left_q == '0, divided: us_done, adjacent: adjacent_q,
-                       runs_full: runs_q >= 5'(MAX_RUNS), runs_over: runs_q > 5'(MAX_RUNS)};
+                       runs_full: runs_q >= 5'(MAX_RUNS), runs_over: runs_q > 5'(MAX_RUNS),
+                       run_long: result[28] != word[28]};  // it would reach its reason
 
   // ---- the RAM
   logic [9:0] addr;
@@ -193,8 +194,9 @@ module db_rec_counters
   always_comb begin
     unique case (step.state)
       STEP_START, STEP_ZERO_PEAK, STEP_LIMIT, STEP_ZERO_ERROR, STEP_ZERO_DONE, STEP_ZERO_PROC, STEP_ISSUE, STEP_NUM,
-      STEP_BUCKET, STEP_COUNT, STEP_RUN_END, STEP_RUN_MORE, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_RUN_ADD,
-      STEP_WIPE: we = step.phase;
+      STEP_BUCKET, STEP_COUNT, STEP_RUN_END, STEP_RUN_FIRST, STEP_RUN_WHY, STEP_WIPE: we = step.phase;
+      STEP_RUN_MORE: we = step.phase && !found.run_long;
+      STEP_RUN_ADD:  we = step.phase && !carry;           // it stays at its most
       STEP_KEEP_START, STEP_KEEP_SIZE: we = step.phase && !enabled;  // later it is the next one's
       STEP_PEAK:  we = step.phase && us_done && !carry;   // it is not below what is there
       STEP_ERROR: we = step.phase && word == '0;          // the first one stays

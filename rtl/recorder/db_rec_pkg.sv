@@ -262,6 +262,7 @@ package db_rec_pkg;
     logic adjacent;            // the blocks touch the last run
     logic runs_full;           // all places for runs are taken
     logic runs_over;           // more than that came
+    logic run_long;            // the last run has no room for all of the blocks (in the second cycle of STEP_RUN_MORE)
   } found_t;
 
   // Why a block is in the list of marked blocks: what regs/db_recorder.rdl says.

@@ -172,7 +172,8 @@ module db_rec_sequencer
       STEP_RUN_END:    state_d = STEP_RUN_PICK;
       STEP_RUN_PICK:   state_d = found.adjacent ? (found.runs_over ? STEP_IDLE : STEP_RUN_MORE) :
                                found.runs_full ? STEP_RUN_ADD : STEP_RUN_FIRST;
-      STEP_RUN_MORE:   state_d = STEP_IDLE;
+      STEP_RUN_MORE:
+        state_d = !found.run_long ? STEP_IDLE : found.runs_full ? STEP_RUN_ADD : STEP_RUN_FIRST;
       STEP_RUN_FIRST:  state_d = STEP_RUN_WHY;
       STEP_RUN_WHY:    state_d = STEP_RUN_ADD;
       STEP_RUN_ADD:    state_d = STEP_IDLE;

@@ -160,14 +160,8 @@ module db_vcsd
     .s_acc_ready(acc_ready), .s_acc(acc), .m_answer_valid(answer_valid), .m_answer(answer), .m_wr_valid(wr_valid),
     .m_wr_addr(wr_addr), .m_wr_data(wr_data), .m_wr_be(wr_be), .m_row_valid(row_valid), .m_row_addr(row_addr),
     .s_row_data(row_data), .m_bad(bad), .m_foreign(foreign), .m_damaged(damaged));
-  always_ff @(posedge clk) begin
-    if (foreign) ssd_foreign <= ssd_foreign + 32'd1;
-    ssd_retried <= ssd_retried + 32'($countones(retried));
-    if (rst) begin
-      ssd_foreign <= '0;
-      ssd_retried <= '0;
-    end
-  end
+  db_virt_counters #(.NUM_SSD(NUM_SSD)) i_counters (
+    .clk, .rst, .foreign, .retried, .num_foreign(ssd_foreign), .num_retried(ssd_retried));
 
   // ---- who has each SSD
   db_host_pkg::owner_e [NUM_SSD-1:0] owner;

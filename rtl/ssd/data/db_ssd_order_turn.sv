@@ -124,7 +124,7 @@ module db_ssd_order_turn
   logic [PLACE_W-1:0] look_place_q;
   logic [TIME_W-1:0]  base, finish, ahead, finish_q, late, passed, start_q;
   logic [US_W-1:0]    look_due, due_q, sooner, left;
-  logic               look_hurries, near, urgent, urgent_q, better;
+  logic               look_hurries, in_advance, urgent, urgent_q, better;
   logic               others_q;          // another function has commands, too
   function automatic logic [PLACE_W-1:0] first(input logic [NUM_FN-1:0] which);
     first = '0;
@@ -149,10 +149,11 @@ module db_ssd_order_turn
   assign finish = finish_mem_q[{engine_q, look_place_q}];
   assign ahead  = finish - finish_q;
   assign {look_hurries, look_due} = due_mem_q[{engine_q, look_place_q}];
-  assign near   = !late[TIME_W-1] || late[TIME_W-1:ADVANCE_LOG2] == '1;  // finish within ADVANCE behind the clock
+  // finish within ADVANCE behind the clock
+  assign in_advance = !late[TIME_W-1] || late[TIME_W-1:ADVANCE_LOG2] == '1;
   assign left   = look_due - us_q;
   assign sooner = look_due - due_q;
-  assign urgent = DEADLINES && look_hurries && near && !left[US_W-1];
+  assign urgent = DEADLINES && look_hurries && in_advance && !left[US_W-1];
   assign better = urgent != urgent_q ? urgent : urgent ? sooner[US_W-1] : ahead[TIME_W-1];
   always_comb begin
     base = entry_q.engine == engine_q ? clock_q : clock_other_q;
