@@ -120,7 +120,7 @@ async def a_run_of_marked_blocks_is_cut_at_its_longest(dut: Any) -> None:
 
 @cocotb.test()
 async def a_full_list_takes_no_part_of_a_run(dut: Any) -> None:
-    """The last run of the list at its longest: what does not fit is counted as one more, and changes none of the list."""
+    """The list's last run at its longest: what does not fit is counted as one more, and changes none of the list."""
     b = await capture_beside_one_that_is_down(dut)
     ram = dut.i_control.i_counters.i_ram.mem_q
     await up_to(b, 6)

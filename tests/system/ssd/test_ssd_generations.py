@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers that a drive saves, set near their end in its image: the generation of a reservation (GEN, Base 2.1, figure 668),
-of a created namespace (in its NGUID and UUID), and the sequence number by which a drive knows the newer one of its two
+"""Numbers that a drive saves, set near their end in its image: the generation of a reservation (GEN, Base 2.1, 7.8), of
+a created namespace (in its NGUID and UUID), and the sequence number by which a drive knows the newer one of its two
 copies of the settings."""
 
 from __future__ import annotations
