@@ -108,7 +108,8 @@ module db_host_nvme_check
         STEP_NSZE_LO: facts.blocks[31:0] <= answer;
         STEP_NSZE_HI: facts.blocks[63:32] <= answer;
         STEP_FLBAS:   lba_format <= {answer[22:21], answer[19:16]};
-        STEP_LBAF:    facts.lba_shift <= answer[19:16];
+        // One that is refused is not kept: commands to a drive that is not up are cut by it, too, and end.
+        STEP_LBAF:    if (answer[23:16] inside {8'd9, 8'd10, 8'd11, 8'd12}) facts.lba_shift <= answer[19:16];
         default: ;
       endcase
     end

@@ -103,6 +103,8 @@ module db_host_supervisor
   logic [15:0] poll_left_q, abort_left_q;
   logic        abort_over_q;            // abort_left_q is 0
   logic        aborted_q;               // the Abort has been sent, or is being sent
+  logic        ended_q;                 // ... and its command has ended since: one that is late now is another
+  late_cmd_t   late_q;                  // whom it is for
   logic        lost_q, reset_q;         // causes of a reset
   logic        placed_q;                // db_host_pci has done its part
 
@@ -142,7 +144,7 @@ module db_host_supervisor
   always_comb begin
     m_cmd_data = '0;
     if (s_cmd_index == 4'd0) m_cmd_data = 32'(ADMIN_OPC_ABORT);
-    if (s_cmd_index == 4'd10) m_cmd_data = {s_late.cid, 12'd0, s_late.qid};
+    if (s_cmd_index == 4'd10) m_cmd_data = {late_q.cid, 12'd0, late_q.qid};
   end
 
   // Memory space and bus master are on: the drive has kept its configuration.
@@ -166,7 +168,7 @@ module db_host_supervisor
         else if (answer && !s_answer.rdata[0]) reason = FAIL_NOT_READY;
         else if (poll_q) reason = FAIL_NONE;  // its answer first
         else if (lost_q) reason = FAIL_ADMIN_TIMEOUT;
-        else if (aborted_q && s_late_valid && abort_over_q) reason = FAIL_LATE;
+        else if (aborted_q && s_late_valid && !ended_q && abort_over_q) reason = FAIL_LATE;
         else if (reset_q) reason = FAIL_ASKED;
         trouble = reason != FAIL_NONE;
       end
@@ -251,22 +253,23 @@ module db_host_supervisor
     if (answer) poll_q <= 1'b0;
     if (state_q == ST_UP && tick) begin
       if (poll_left_q != '0) poll_left_q <= poll_left_q - 1'b1;
-      if (poll_left_q == 16'd1) begin
-        poll_q      <= 1'b1;
-        poll_left_q <= settings.poll_ms;
-      end
+      if (poll_left_q == 16'd1) poll_q <= 1'b1;
+      if (poll_left_q <= 16'd1) poll_left_q <= settings.poll_ms;
       if (!abort_over_q) abort_left_q <= abort_left_q - 1'b1;
       abort_over_q <= abort_over_q || abort_left_q == 16'd1;
     end
     if (m_cmd_valid && m_cmd_ready && s_cmd_index == '1) sending_q <= 1'b0;
     if (state_q == ST_UP && s_late_valid && !aborted_q) begin
       aborted_q    <= 1'b1;
+      ended_q      <= 1'b0;
+      late_q       <= s_late;
       sending_q    <= 1'b1;
       abort_left_q <= settings.abort_ms;
       abort_over_q <= settings.abort_ms == '0;
       stat_abort   <= 1'b1;
     end
-    if (!s_late_valid && !sending_q) aborted_q <= 1'b0;
+    if (aborted_q && !s_late_valid) ended_q <= 1'b1;
+    if (aborted_q && (!s_late_valid || ended_q) && !sending_q) aborted_q <= 1'b0;
 
     // shutdown: CC.SHN, then looks at CSTS
     if (shut_begin) begin

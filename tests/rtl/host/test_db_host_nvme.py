@@ -117,6 +117,7 @@ async def failures(dut, name):
     await b.until(dut.io_dead)
     assert int(dut.io_up.value) == 0
     assert await b.failure() == (step, reason, STATUS.get(name, 0))
+    assert b.facts()["lba_shift"] in range(9, 13) and b.facts()["max_blocks"] >= 1, "what commands are cut by"
     if reason == "NOT_READY":
         ms = (max(o.to, 0) + 1) * 4
         assert 2 * (ms - 5) * 32 < b.cycle < 2 * (ms + 8) * 32 + 4000, f"waited {b.cycle / 32} ms"

@@ -40,6 +40,29 @@ async def abort_helps(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(after=range(1, 26, 3))
+async def abort_is_of_the_command_that_was_late(dut, after):
+    """It ends while its Abort is on its way, and another one is the oldest: that is left alone, until it is late, too.
+    Then it has an Abort of its own, and the time of its own for it to help."""
+    b = await up(dut, seed=after)
+    await b.write(ABORT_MS, 60)
+    b.late(0x111, 1)
+    await b.ticks(after)
+    b.late(0x222, 2)
+    dut.s_late_valid.value = 0
+    await b.ticks(2 + after % 2)
+    b.late(0x222, 2)
+    start = b.cycle
+    while len(b.drive.aborted) < 2:
+        await b.ticks(1)
+        assert b.cycle - start < 15 * MS
+    assert b.drive.aborted == [(1, 0x111), (2, 0x222)]
+    await b.until(dut.io_up, 0)
+    assert 59 * MS <= b.cycle - start <= 61 * MS + 200, f"after {(b.cycle - start) / MS} ms"
+    assert await b.failure() == ("ABORT", "LATE", 0)
+
+
+@cocotb.test()
 @cocotb.parametrize(mute=[False, True])
 async def abort_does_not_help(dut, mute):
     """Still late: controller reset, without touching the configuration, and up again."""
@@ -274,6 +297,9 @@ async def no_poll(dut):
     await b.ticks(100 * MS)
     assert len(b.requests) == asked
     assert int(dut.busy.value) == 0
+    await b.write(POLL_MS, 5)  # and again, in the same bring-up
+    await b.ticks(12 * MS)
+    assert 2 <= len(b.requests) - asked <= 3
 
 
 @pytest.mark.parametrize("width,qp", [(128, 2)])
