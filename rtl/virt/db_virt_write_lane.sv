@@ -39,7 +39,8 @@ module db_virt_write_lane
   output logic              m_end_valid
 );
   localparam int RING   = RING_BYTES / 512;
-  localparam int USED_W = $clog2(RING) + 3;       // also of some commands that are larger
+  // what fits, all of one command that is larger (1 MiB) behind it, and a part that asks
+  localparam int USED_W = $clog2(RING + 2048 + 256 + 1);
   localparam int OUT_W  = $clog2(BURSTS_OUT) + 2;
 
   logic              head_valid, take, known_q, fits_q, flush, flush_q;  // flush_q: a cycle later, as bursts
