@@ -131,6 +131,7 @@ static uint32_t controller_of_set(struct request* r, enum scope scope) {
     (void)scope;
     if (SLM && csi_of(r)) return send(r, 0);
     memset(page, 0, 16);
+    page[0] = CFG_MDTS;  // VSL
     page[1] = CFG_WZSL;
     if (EXTENTS) page[3] = CFG_DMRL;
     put32(page + 4, CFG_DMRSL);

@@ -47,7 +47,7 @@ package db_ssd_op_pkg;
     logic copies;         // comes again when it has ended well, for the next of its ranges (db_ssd_copy)
     logic firmware;       // the firmware does it: several functions, reservations
     // what a success counts as in the SMART / Health log
-    logic counts_read;
+    logic counts_read;    // ... of what reads blocks, which MDTS limits, too
     logic counts_write;
   } op_desc_t;
 

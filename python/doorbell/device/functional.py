@@ -135,12 +135,12 @@ class FunctionalSsd(FunctionalQueues):
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._unreadable.update(self._sectors(at, size))
             return
+        if size > 1 << 20:
+            raise CommandFailed(Status.INVALID_FIELD)
         if e.opcode == NvmOpc.VERIFY:
             self._media_ok(at, size, Status.READ_ERROR)
             self._media_readable(at, size)
             return
-        if size > 1 << 20:
-            raise CommandFailed(Status.INVALID_FIELD)
         self._media_ok(at, size, Status.WRITE_FAULT if e.opcode == NvmOpc.WRITE else Status.READ_ERROR)
         if e.opcode != NvmOpc.WRITE:
             self._media_readable(at, size)

@@ -226,8 +226,7 @@ class Limits:
     namespaces: tuple[int, ...] = (1,)
     nn: int = 1  # the largest NSID that there can be
     page_size: int = 4096
-    mdts_limits_verify: bool = False  # VSL = 0: no limit
-    zeroes_limit_bytes: int = 0  # WZSL = 0: no limit
+    verify_bytes: int = 1 << 20  # VSL
     uncorrectable: bool = False  # ONCS: Write Uncorrectable (WUSL = 0: no limit)
     sgl: bool = False  # SGLS: I/O commands may have SGLs
 
@@ -264,7 +263,8 @@ def allowed_statuses(
     size = blocks * limits.block_size
     if opcode in LBA_OPCODES and slba + blocks > limits.blocks:
         bad.add(Status.LBA_RANGE)
-    if opcode in DATA_OPCODES and limits.mdts_bytes and size > limits.mdts_bytes:
+    most = limits.verify_bytes if opcode == Opc.VERIFY else limits.mdts_bytes if opcode in DATA_OPCODES else 0
+    if most and size > most:
         bad.add(Status.INVALID_FIELD)
     if opcode == Opc.DSM:
         ranges = list(ranges)

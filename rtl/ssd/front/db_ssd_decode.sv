@@ -17,7 +17,7 @@
 //   gate of the namespace closed                                   Namespace Not Ready, Format In Progress (no DNR)
 //   a host that may not, by a reservation (Base 2.0, 8.19)         Reservation Conflict
 //   SLBA + NLB + 1 beyond the namespace                            LBA Out of Range
-//   user data beyond MDTS; Write with a directive                  Invalid Field
+//   user data, or a Verify, beyond MDTS; Write with a directive    Invalid Field
 //   near-storage command: bytes of data or result, reserved bits   Invalid Field
 //   ... that stores: its Write, when it comes, of no whole blocks   Invalid Field
 //   user data of a locked namespace                                Access Denied
@@ -222,8 +222,9 @@ module db_ssd_decode
         {s1_d.ns_in_range, s1_d.set} = {1'b0, SET_NVM};
     end
     s1_d.op        = ops[s1_d.set];
+    // VSL is MDTS: what is read to nobody, a Verify, would else hold up all Reads behind it for as long as it likes.
     for (int i = 0; i < 2; i++)
-      s1_d.bad_size[i] = s1_d.op.user_data && (sqe.cdw12[15:0] >> (MDTS_LOG2 - (i == 1 ? 12 : 9))) != '0;
+      s1_d.bad_size[i] = (s1_d.op.user_data || s1_d.op.counts_read) && (sqe.cdw12[15:0] >> (MDTS_LOG2 - (i == 1 ? 12 : 9))) != '0;
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;

@@ -122,7 +122,7 @@ class Model:
                 return CONFLICT
             if has_lba and slba + blocks > size:
                 return LBA_RANGE
-            if opc in USER_DATA and count > MDTS:
+            if opc in (*USER_DATA, VERIFY) and count > MDTS:  # VSL is MDTS
                 return INVALID_FIELD
             length, room = dw[13], dw[14]
             if opc in NEARS and not (1 <= length <= count and 64 <= room <= count and room % 64 == 0):

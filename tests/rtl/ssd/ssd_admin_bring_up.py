@@ -137,7 +137,7 @@ async def identify_structures(dut):
     await b.identify(3, BAD_NS, nsid=NSID_ALL)
     assert not any(await b.identify(5, nsid=1))
     limits = await b.identify(6)
-    assert limits[0] == 0 and limits[1] == 16 and limits[2:4] == bytes(2), "VSL, WZSL, WUSL, DMRL"
+    assert limits[0] == 8 and limits[1] == 16 and limits[2:4] == bytes(2), "VSL, WZSL, WUSL, DMRL"
     assert u(limits, 4, 4) == 1 << 18 and u(limits, 8, 8) == 1 << 26 and not any(limits[16:]), "DMRSL, DMSL"
     assert (await b.identify(8, nsid=1))[14] == 1
     for cns in (5, 0x1B):

@@ -150,7 +150,8 @@ async def edges(dut):
         cases = [
             (sqe(READ, cdw12=most - 1), 0),
             (sqe(READ, cdw12=most), INVALID_FIELD),
-            (sqe(VERIFY, cdw12=most), 0),
+            (sqe(VERIFY, cdw12=most - 1), 0),
+            (sqe(VERIFY, cdw12=most), INVALID_FIELD),
             (sqe(WRITE_ZEROES, cdw12=most), 0),
             (sqe(WRITE, cdw10=9999), 0),
             (sqe(WRITE, cdw10=9999, cdw12=1), LBA_RANGE),
