@@ -3,7 +3,7 @@
 
 uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key) {
     if (!r->looking) {
-        if (r->drive->looking) return WAIT;
+        if (turn_waits(&r->drive->look_turns, r->drive->looking, r->fn->hw.place)) return WAIT;
         r->looking = true;
         r->drive->looking = r->fn;
         hw_abort(&r->fn->hw, how, sqid, key);

@@ -30,6 +30,7 @@ enum {
     PERSISTENT = 1u << 4,    // and does so whether the host asks for it or not
     OF_PRIMARY = 1u << 5,    // only the PF has it, where there are VFs
     OF_SEVERAL = 1u << 6,    // only where there are several functions
+    OF_ALL = 1u << 7,        // changes what namespaces' data pass through, or what functions share
 };
 
 static uint32_t select_of(const struct request* r) { return r->cmd.dw[10] >> 8 & 7u; }
@@ -250,7 +251,7 @@ static uint32_t set_keep_alive(struct request* r) {
 static const struct feature features[] = {
     {FEATURE_NUM_QUEUES, .value = VALUES, .set = set_queues, .get = get_queues, .flags = BY_SEL},
     {FEATURE_ASYNC_EVENT, .value = V_EVENTS, .set = set_events, .flags = SAVEABLE},
-    {FEATURE_VOLATILE_WC, .value = V_WRITE_CACHE, .initial = 1, .set = set_write_cache, .flags = SAVEABLE},
+    {FEATURE_VOLATILE_WC, .value = V_WRITE_CACHE, .initial = 1, .set = set_write_cache, .flags = SAVEABLE | OF_ALL},
     {FEATURE_TEMP_THRESH, .value = VALUES, .set = set_temperature, .get = get_temperature, .flags = BY_SEL},
     {FEATURE_ARBITRATION, .value = V_ARBITRATION, .initial = DEFAULT_ARBITRATION, .set = set_arbitration,
      .flags = SAVEABLE},
@@ -267,15 +268,15 @@ static const struct feature features[] = {
     {FEATURE_IOCS_PROFILE, .value = VALUES, .set = set_command_sets},
     {FEATURE_SW_PROGRESS, .value = V_PROGRESS, .mask = 0xff, .flags = SAVEABLE | PERSISTENT},
     {FEATURE_WRITE_PROTECT, .value = VALUES, .set = set_write_protection, .get = get_write_protection,
-     .flags = OF_NAMESPACE},
+     .flags = OF_NAMESPACE | OF_ALL},
     {FEATURE_CSD_CONFIG, FEATURE_CSD_WORD_GAP - 1 - FEATURE_CSD_CONFIG, .value = VALUES, .set = operator_feature_set,
-     .get = operator_feature_get, .flags = OF_OPERATORS},
+     .get = operator_feature_get, .flags = OF_OPERATORS | OF_ALL},
     {FEATURE_CSD_WORD_IV, FEATURE_CSD_WORD_LAST - FEATURE_CSD_WORD_IV, .value = VALUES, .set = operator_feature_set,
-     .get = operator_feature_get, .flags = OF_OPERATORS},
+     .get = operator_feature_get, .flags = OF_OPERATORS | OF_ALL},
 #if FUNCTIONS > 1
     {FEATURE_FUNCTION_SHARE, .value = VALUES, .set = function_share_set, .get = function_share_get,
-     .flags = OF_PRIMARY | BY_SEL | SAVEABLE},
-    {FEATURE_HOST_ID, .value = VALUES, .set = host_id_set, .get = host_id_get, .flags = OF_SEVERAL | BY_SEL},
+     .flags = OF_PRIMARY | BY_SEL | SAVEABLE | OF_ALL},
+    {FEATURE_HOST_ID, .value = VALUES, .set = host_id_set, .get = host_id_get, .flags = OF_SEVERAL | BY_SEL | OF_ALL},
     {FEATURE_RESV_MASK, .value = VALUES, .set = notice_mask_set, .get = notice_mask_get,
      .flags = OF_SEVERAL | OF_NAMESPACE},
     {FEATURE_RESV_PERSIST, .value = VALUES, .set = persistence_set, .get = persistence_get,
@@ -332,6 +333,11 @@ void features_reset(struct drive* drive, struct function* fn) {
     }
     if (FUNCTIONS > 1 && fn->hw.place == 0) shares_reset(drive);
     show_write_cache(drive);
+}
+
+bool features_change(const struct request* r) {
+    const struct feature* f = find(r);
+    return f && (r->cmd.dw[10] >> 31 || (f->flags & (OF_ALL | PERSISTENT)));
 }
 
 /// The dispatcher forgets CDW11, which may be a word of a key.

@@ -7,6 +7,9 @@
 
 handler_t features_set, features_get;
 
+/// Set Features: what it sets is saved, or is all functions', so it waits for who does the like.
+bool features_change(const struct request* r);
+
 /// To what was saved, or else the default; but for the clock, which stays over a controller reset.
 void features_reset(struct drive* drive, struct function* fn);
 

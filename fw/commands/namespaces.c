@@ -10,6 +10,14 @@ enum { W_NSZE = 0, W_NCAP = 2, W_FLBAS = 6, W_DPS = 7, W_ANAGRPID = 23, W_NVMSET
 static uint32_t create(struct request* r) {
     struct namespaces* all = &r->drive->namespaces;
     uint32_t w[CREATE_WORDS];
+    if (r->step) {  // blocks that nobody has had yet are zeroed, as many as it took then: the buffer is read once more
+        uint32_t zeroed = zero_step(r);
+        if (zeroed == WAIT) return WAIT;
+        zeroed = change_ends(r, zeroed, false);
+        if (zeroed != ST_SUCCESS) return zeroed;
+        all->unused = r->from >> 12;
+        r->step = 0;
+    }
     if (r->cmd.dw[11] >> 24) return ST_IOCS_NOT_SUPPORTED;  // NVM alone
     if (nsid_of(r)) return ST_INVALID_FIELD;                // the controller chooses
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, w, sizeof w, PAGE_SIZE);
@@ -34,17 +42,11 @@ static uint32_t create(struct request* r) {
         return ST_NS_CAPACITY;
     }
     if (first + pages > all->unused) {
-        if (r->step == 0) {
-            change_begins(r);
-            r->from = all->unused << 12;
-            r->left = (first + pages - all->unused) << 12;
-            r->step = 1;
-        }
-        status = zero_step(r);
-        if (status == WAIT) return WAIT;
-        status = change_ends(r, status, false);
-        if (status != ST_SUCCESS) return status;
-        all->unused = first + pages;
+        change_begins(r);
+        r->from = all->unused << 12;
+        r->left = (first + pages - all->unused) << 12;
+        r->step = 1;
+        return zero_step(r);
     }
     if (EXTENTS && !extents_take(r->drive, first, pages, EXTENT_ANY)) {
         extents_settle(r->drive);

@@ -127,7 +127,7 @@ static uint32_t abort_preempted(struct request* r) {
         for (;;) {
             if (!r->looking) {
                 if (fn->life != READY || r->left == 0) break;
-                if (r->drive->looking) return WAIT;
+                if (turn_waits(&r->drive->look_turns, r->drive->looking, r->fn->hw.place)) return WAIT;
                 r->left--;
                 r->looking = true;
                 r->drive->looking = r->fn;
@@ -246,7 +246,8 @@ uint32_t reservation_command(struct request* r) {
         status = ns_check_active(r->drive, r->fn, nsid);  // it may have gone since
         if (status != ST_SUCCESS) return status;
         if (opcode == OPC_RESV_REPORT) return reservation_report(r);
-        if (r->drive->changing) return WAIT;  // it may have to be saved
+        // it may have to be saved
+        if (turn_waits(&r->drive->change_turns, r->drive->changing, r->fn->hw.place)) return WAIT;
         bool persisted = reservation_of(r)->persists;
         if (opcode == OPC_RESV_REGISTER) status = reservation_register(r);
         else if (opcode == OPC_RESV_ACQUIRE) status = reservation_acquire(r);

@@ -108,11 +108,13 @@ _Noreturn void controller_loop(struct drive* drive, struct waiting* waiting, hw_
         if (now & EV(MEDIA_WARNING)) life_media_warning(drive);
         if (fn->life == READY) {
             if (waiting->count) go_on(waiting, drive, fn);
-            if (hw_command(ring, &r.cmd)) {
-                execute(waiting, &r);
+            bool more = hw_command(ring, &r.cmd);
+            if (more) execute(waiting, &r);
+            if (now & EV(TIMER)) life_keep_alive(drive, fn);
+            if (more) {
+                hw_turn(life_wake(fn, false));
                 continue;
             }
-            if (now & EV(TIMER)) life_keep_alive(drive, fn);
         }
         uint32_t awake = EV(CC) | EV(ERR) | EV(DOORBELL_ERR) | EV(MEDIA_WARNING) | EV_RESET;
         if (fn->life != READY) {

@@ -103,7 +103,9 @@ static uint32_t run(struct request* r) {
     const struct admin_command* c = row_of(opcode);
     if (!c || !c->run || ((c->flags & OPERATORS_ONLY) && r->drive->hw.key_slots == 0)) return ST_INVALID_OPCODE;
     if (FUNCTIONS > 1 && (c->flags & PF_ONLY) && r->fn->hw.place) return ST_INVALID_OPCODE;
-    if ((c->flags & CHANGES) && r->step == 0 && r->drive->changing) return WAIT;
+    bool changes = (c->flags & CHANGES) && (opcode != ADMIN_OPC_SET_FEATURES || features_change(r));
+    if (changes && r->step == 0 && turn_waits(&r->drive->change_turns, r->drive->changing, r->fn->hw.place))
+        return WAIT;
     uint32_t status = r->step ? (uint32_t)ST_SUCCESS : check_nsid(r, c->flags);
     return status == ST_SUCCESS ? c->run(r) : status;
 }

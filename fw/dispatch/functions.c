@@ -8,15 +8,24 @@
 enum { FLR_NONE, FLR_ASKED, FLR_ANSWERED };
 
 // ---------------------------------------------------------------- reset of a function
-/// Its commands that are not over are forgotten, and others may have what they had. A look at the slots goes on: the loop
+/// Its commands that are not over are forgotten, and others will have what they had. A look at the slots goes on: the loop
 /// lets it go when it is over.
 static void let_go(struct drive* drive, struct function* fn, struct waiting* waiting) {
     dismiss(waiting, drive);
-    if (drive->changing == fn) {
-        namespaces_open(drive);
-        store_save_end(drive);
-        drive->changing = NULL;
+    if (drive->changing == fn) drive->releasing = true;
+}
+
+/// The media still does what it was told last: blocks that it zeroes are not to be written by anybody before it has, and
+/// what is being saved is so to the end.
+static void release(struct drive* drive, uint32_t* wake) {
+    if (!drive->releasing) return;
+    if (drive->store.saving ? !store_save_step(drive) : !hw_media_idle()) {
+        *wake |= EV(MEDIA_IDLE);
+        return;
     }
+    drive->releasing = false;
+    namespaces_open(drive);
+    drive->changing = NULL;
 }
 
 /// Nothing more is fetched for it, and nothing is answered.
@@ -85,8 +94,9 @@ static void is_disabled(struct function* fn) {
 static void stopping(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
     if (fn->life == STOPPING) {
         if (!fn->aborting) {
-            if (drive->looking) {
+            if (turn_waits(&drive->look_turns, drive->looking, fn->hw.place)) {
                 *wake |= EV(ABORT_IDLE);
+                *poll |= !drive->looking;
                 return;
             }
             drive->looking = fn;
@@ -156,10 +166,13 @@ static bool all_done(struct drive* drive, struct function* fn, uint32_t* wake, b
         *poll = true;
         return false;
     }
-    if (!drive->looking) {
-        drive->looking = fn;
-        fn->aborting = true;
-        hw_abort(&fn->hw, HW_ABORT_FIND_FUNCTION, 0, 0);
+    if (!fn->aborting) {
+        if (!turn_waits(&drive->look_turns, drive->looking, fn->hw.place)) {
+            drive->looking = fn;
+            fn->aborting = true;
+            hw_abort(&fn->hw, HW_ABORT_FIND_FUNCTION, 0, 0);
+        }
+        *poll |= !drive->looking;
     }
     *wake |= EV(ABORT_IDLE);
     return false;
@@ -180,7 +193,8 @@ static void begin_shutdown(struct function* fn, uint32_t shn) {
 static void shutting(struct drive* drive, struct function* fn, uint32_t* wake, bool* poll) {
     if (!fn->flushing) {
         if (hw_time() < fn->stop_limit && !all_done(drive, fn, wake, poll)) return;
-        if (drive->changing || !hw_media_idle()) {
+        fn->stop_limit = 0;  // nothing is under way, or it takes too long: in turn with others now
+        if (turn_waits(&drive->change_turns, drive->changing || !hw_media_idle(), fn->hw.place)) {
             *poll = true;
             return;
         }
@@ -227,7 +241,8 @@ static void step(struct drive* drive, struct function* fn, struct waiting* waiti
         else *poll = true;
     }
     if (resets(fn)) stopping(drive, fn, wake, poll);
-    if (fn->life != READY && waiting->count) let_go(drive, fn, waiting);  // it has failed, or is told to shut down
+    // It has failed, or is told to shut down; a reservation's change is an I/O command's.
+    if (fn->life != READY && (waiting->count || (drive->changing == fn && !fn->flushing))) let_go(drive, fn, waiting);
     if (fn->life == SHUTTING) shutting(drive, fn, wake, poll);
     if (fn->look && !resets(fn) && fn->life != SHUTTING) {
         fn->look = false;
@@ -273,6 +288,8 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
             for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].nssr = true;
             stop_with_vfs(drive, drive->functions, waiting);
         }
+        turns_begin(&drive->change_turns);
+        turns_begin(&drive->look_turns);
         const struct function* looks = drive->looking;
         if (looks && !looks->aborting && looks->life != READY && hw_abort_idle()) drive->looking = NULL;
         struct waiting* its = waiting;
@@ -283,11 +300,15 @@ _Noreturn void functions_loop(struct drive* drive, struct waiting* waiting, stru
             if (fn->life == READY && (now & EV(TIMER))) life_keep_alive(drive, fn);
             if (fn->life == READY && life_wake(fn, false) < at) at = life_wake(fn, false);
         }
+        release(drive, &wake);
         bool more = io_commands_turn(drive, io, &wake, &poll);
         life_collect_error(drive);  // its own too, before the host can ask for it
         if (now & EV(DOORBELL_ERR)) life_collect_doorbell(drive);
         if (now & EV(MEDIA_WARNING)) life_media_warning(drive);
-        if (take(drive, waiting, ring) || more) continue;
+        if (take(drive, waiting, ring) || more) {
+            hw_turn(at);
+            continue;
+        }
         if (poll && hw_time() + CFG_POLL_US < at) at = hw_time() + CFG_POLL_US;
         wake |= EV(CC) | EV(EN_FELL) | EV(NSSR) | EV(FLR) | EV(ERR) | EV(DOORBELL_ERR) | EV(MEDIA_WARNING) | EV(SQE);
         hw_sleep(wake, at);

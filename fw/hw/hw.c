@@ -120,13 +120,22 @@ static void wait_irq(void) {
     __asm__ volatile(".word 0x0800050b" ::: "a0", "memory");
 }
 
-void hw_sleep(uint32_t events, uint64_t wake) {
+static void set_timer(uint64_t wake) {
     HW->WAKE_HI = 0xffffffffu;  // never by a half-written time
     HW->WAKE_LO = (uint32_t)wake;
     HW->WAKE_HI = (uint32_t)(wake >> 32);
+}
+
+void hw_sleep(uint32_t events, uint64_t wake) {
+    set_timer(wake);
     HW->WAKE_ON = events | EV(TIMER);
-    HW->SLEEP = 1;
+    HW->SLEEP = DB_SSD_FW__SLEEP__GO_bm | DB_SSD_FW__SLEEP__TURN_bm;
     wait_irq();
+}
+
+void hw_turn(uint64_t wake) {
+    set_timer(wake);
+    HW->SLEEP = DB_SSD_FW__SLEEP__TURN_bm;
 }
 
 static bool wait_for(uint32_t events, uint32_t give_up, uint64_t until) {

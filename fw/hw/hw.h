@@ -86,6 +86,8 @@ uint32_t hw_events(void);
 void hw_clear(uint32_t events);
 /// Sleep until one of the events is there or time_us has reached `wake`.
 void hw_sleep(uint32_t events, uint64_t wake);
+/// Instead of a sleep, where there is more to do: the watchdog sees that the loop turns, and TIMER comes at `wake`.
+void hw_turn(uint64_t wake);
 /// Wait for one of `events`. False: a reset was asked for meanwhile, or the time is over.
 bool hw_wait(uint32_t events, uint64_t until);
 /// The same, whatever else is asked for.

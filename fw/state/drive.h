@@ -17,6 +17,7 @@
 #include "state/resources.h"
 #include "state/shares.h"
 #include "state/store.h"
+#include "state/turns.h"
 #include "transfer/transfer.h"
 
 struct admin_command;
@@ -54,9 +55,10 @@ struct drive {
     // What there is one of: who has it.
     struct function* changing;  // changes namespaces, or what their data passes through
     struct function* looking;   // has the hardware look at its slots
-    uint8_t watching;           // watches of queues that are in use, a bit each
-    struct resources primary;   // flexible resources that the PF has from its next reset on
-    uint32_t off;               // places of functions that send nothing, a bit each
+    bool releasing;            // `changing` has been reset; others have it when the media is done with what it was told
+    uint8_t watching;          // watches of queues that are in use, a bit each
+    struct resources primary;  // flexible resources that the PF has from its next reset on
+    uint32_t off;              // places of functions that send nothing, a bit each
 #if FUNCTIONS == 1
     _Alignas(4) uint8_t controller[CONTROLLER_BYTES];  // Identify Controller, but for what changes; copied in words
 #endif
@@ -70,6 +72,7 @@ struct drive {
 #endif
     struct extents extents[EXTENTS];
     struct shares shares[FUNCTIONS > 1];
+    struct turns change_turns, look_turns;  // of functions that wait for `changing`, for `looking`
     struct reservations* reservations[FUNCTIONS > 1];
 };
 

@@ -442,7 +442,8 @@ bool store_save(struct drive* drive) {
 }
 
 bool store_in_use(struct drive* drive, bool in_use) {
-    if (drive->boot->in_use == in_use && !drive->store.stale) return true;
+    // What is being saved says so, too.
+    if (drive->boot->in_use == in_use && (!drive->store.stale || drive->store.saving)) return true;
     drive->boot->in_use = in_use;
     return store_save(drive);
 }

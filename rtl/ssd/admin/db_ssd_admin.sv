@@ -171,7 +171,7 @@ module db_ssd_admin
     .reg_rdata(fw_reg_rdata), .reg_wait(fw_reg_wait), .ext, .ext_rdata);
 
   db_ssd_admin_watchdog i_watchdog (
-    .clk, .rst, .por_rst, .time_us, .trap, .sleeping,
+    .clk, .rst, .por_rst, .time_us, .trap, .turn(sleeping || start.turn),
     .s_reset(!(NUM_FN == 1 ? host_regs.cc[0] : cc_en[0]) || flr[0] || event_seen.nssr), .dead,
     .restart,
     .restarted);

@@ -70,6 +70,7 @@ package db_ssd_admin_pkg;
   // What the firmware starts: pulses. What they start stays on the ports beside them until the next one.
   typedef struct packed {
     logic sleep;
+    logic turn;
     logic copy;
     logic completion;
     logic queue_ctx;

@@ -244,7 +244,7 @@ module db_ssd_admin_regs
   end
 
   // ---- what it starts
-  assign start = '{sleep: out.SLEEP.go.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
+  assign start = '{sleep: out.SLEEP.go.value, turn: out.SLEEP.turn.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
                    queue_ctx: out.QUEUE_CTX_CTL.go.value, media: out.MEDIA_CMD.go.value,
                    store: out.STORE_CMD.go.value, abort_cmd: out.ABORT.go.value,
                    write_namespace: out.NS_CTL.go.value};
