@@ -10,7 +10,7 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
-from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_ZEROES, Bench
+from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_WRITE, OP_ZEROES, Bench
 from recorder_read_bench import TURNS, N, ready, request
 
 
@@ -136,6 +136,35 @@ async def entries_of_the_host(dut: Any) -> None:
         assert await host.ends(i, host.submit(i, 2, 0x1800000, 0, 0)) == 0x370
         x.dead, x.up = False, True
         await b.wait(3)
+
+
+@cocotb.test()
+async def entries_across_the_last_lba(dut: Any) -> None:
+    """LBAs have 35 bits. Of an entry that goes on behind the last one no command comes to the drive's first blocks: it
+    ends with LBA Out of Range after those before it, as one that begins there; one that ends with it is carried out.
+    """
+    b = await ready(dut)
+    host, end, most = Host(b), 1 << 35, 8192
+    for i, x in enumerate(b.drives):
+        x.lba_shift = (9, 12)[i % 2]
+    await b.wait(3)
+    for i, x in enumerate(b.drives):
+        per = BLOCK >> x.lba_shift
+        for lba, pieces, status in ((end - 2 * most, 2, 0), (end - most, 1, 0x80)):
+            x.user.clear()
+            assert await host.ends(i, host.submit(i, 8, 0, lba, 2 * most - 1)) == status
+            assert x.user == [(OP_ZEROES, lba + most * k, most) for k in range(pieces)]
+            host.put_ranges(0x804000, [(lba, 2 * most), (5, 1)])
+            x.user.clear()
+            assert await host.ends(i, host.submit(i, 9, 0x1804000, 4 << 32 | 1, 0)) == status
+            trims = [(OP_TRIM, lba + most * k, most) for k in range(pieces)]
+            assert x.user == trims + ([] if status else [(OP_TRIM, 5, 1)])
+        for opcode, op in ((1, OP_WRITE), (2, OP_READ)):
+            for lba, pieces, status in ((end - 2 * per, 2, 0), (end - per, 1, 0x80), (end, 0, 0x80)):
+                x.user.clear()
+                assert await host.ends(i, host.submit(i, opcode, 0x1800000, lba, 2 * per - 1, 0x1801000)) == status
+                assert x.user == [(op, lba + per * k, per) for k in range(pieces)]
+        x.mem.clear()
 
 
 @cocotb.test(skip=not bench.FULL)
