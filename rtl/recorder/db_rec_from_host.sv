@@ -73,6 +73,7 @@ module db_rec_from_host
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
   logic         write_q, is_admin_q, is_data_q, dropped_q, last_q, first_q, answers_q, there;
+  logic         flushed_q;  // the drive was in reset a cycle ago: so in the last one of ST_ACCESS, too
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -171,6 +172,7 @@ module db_rec_from_host
     end
     m_data_valid <= state_q == ST_DWORD && is_data_q && tag_q == data_tag;  // else its asker has given up
     m_data_error <= 1'b0;
+    flushed_q <= drives[d_q].flush;
     unique case (state_q)
       ST_HEAD: begin
         is_data_q <= 1'b0;
@@ -247,7 +249,7 @@ module db_rec_from_host
       end
       ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped_q) state_q <= ST_WAIT;
       ST_WAIT:
-        if (s_reg_valid[d_q] || drives[d_q].flush || dropped_q) begin
+        if (s_reg_valid[d_q] || flushed_q || dropped_q) begin
           addr_q <= addr_q + 24'd4;
           if (write_q) begin
             if (left_q == '0) state_q <= last_q ? ST_HEAD : ST_SKIP;
@@ -259,8 +261,8 @@ module db_rec_from_host
             state_q <= first_q ? ST_REPLY : ST_REPLY_DATA;
             if (first_q) begin
               addr_q   <= addr_q;
-              status_q <= s_reg[d_q].status == 2'd0 && !drives[d_q].flush ? 3'd0 : UR;
-              error_q  <= drives[d_q].flush ? ERROR_REFUSED : s_reg[d_q].status == 2'd3 ? ERROR_TIMEOUT :
+              status_q <= s_reg[d_q].status == 2'd0 && !flushed_q ? 3'd0 : UR;
+              error_q  <= flushed_q ? ERROR_REFUSED : s_reg[d_q].status == 2'd3 ? ERROR_TIMEOUT :
                           s_reg[d_q].status != 2'd0 ? ERROR_REFUSED : 4'd0;
             end
           end
