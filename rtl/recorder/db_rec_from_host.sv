@@ -292,12 +292,13 @@ module db_rec_from_host
               admin_q[i] <= '{busy: made != MADE_NOT, made: made, gone: 1'b0, qid: queue_q, cid: cid_in_q,
                               prp_bit23: prp_bit23_in_q};
         end
-      ST_ADMIN: begin  // in a reset, too, which outlasts it: then it is gone when it is busy
+      ST_ADMIN: begin  // a reset ends it: the host drops what it has, and the rest would be no command
         if (m_admin_ready[d_q] || drives[d_q].flush) begin
           forwards_q   <= forwards;
           index_q <= index_q + 4'd1;
-          if (index_q == '1) begin
-            for (int i = 0; i < N_DRIVES; i++) if (d_q == DW'(i)) admin_q[i].busy <= 1'b1;
+          if (index_q == '1 || drives[d_q].flush) begin
+            for (int i = 0; i < N_DRIVES; i++)
+              if (d_q == DW'(i)) {admin_q[i].busy, admin_q[i].gone} <= {1'b1, drives[i].flush};
             state_q <= ST_HEAD;
           end
         end
