@@ -69,13 +69,11 @@ module db_rec_lane_blocks
   always_ff @(posedge clk) begin
     flush_q <= {flush_q[3:0], flush};
     out_q   <= flush ? '0 : out_q + 12'(new_block) - (done_valid ? 12'(done_blocks) : 12'd0);
-    if (lost_ack) begin
-      lost_blocks_q <= '0;
-      lost_q        <= 1'b0;
-    end else if (flush) begin
-      lost_blocks_q <= lost_blocks_q + 12'(new_block) + out_q;  // out_q: 0 from the flush's second cycle on
-      lost_q        <= lost_q || (flush_q[3] && lost_blocks_q != '0);
-    end
+    // A block that begins as the others are acknowledged, or in the flush's last cycle, is counted the next time.
+    // out_q: 0 from the flush's second cycle on.
+    if (lost_ack) lost_blocks_q <= 12'(flush && new_block);
+    else if (flush) lost_blocks_q <= lost_blocks_q + 12'(new_block) + out_q;
+    lost_q <= !lost_ack && (lost_q || (flush_q[3] && lost_blocks_q != '0));
     if (flush) kill_q <= 1'b1;
     else if (take) kill_q <= 1'b0;
     if (rst) begin
