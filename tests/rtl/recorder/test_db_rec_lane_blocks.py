@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""db_rec_lane_blocks alone: blocks that begin as a reset of their drive begins, is counted and ends. All else is tested
-in the recorder (test_db_recorder_capture.py)."""
+"""db_rec_lane_blocks alone: blocks that begin as a reset of their drive begins, is counted and ends; sizes of drives.
+All else is tested in the recorder (test_db_recorder_capture.py)."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import cocotb
@@ -14,6 +15,7 @@ from cocotb.triggers import FallingEdge
 from structs import layout
 
 HOST, CHUNK = layout("db_rec_pkg", "host_state_t"), layout("db_rec_pkg", "chunk_t")
+TOTAL = int(os.environ.get("REC_TOTAL", "0"))
 
 
 async def start(dut: Any) -> None:
@@ -28,9 +30,9 @@ async def start(dut: Any) -> None:
 
 @cocotb.test()
 async def every_block_of_a_reset_is_counted(dut: Any) -> None:
-    """Two blocks are on their way when a reset begins, and one that has begun gets its first row in any cycle before, in
-    or after it, also in that in which the number of the others is taken. Those up to the reset's end are lost, each is
-    counted once and with its number; a later one is not.
+    """Two blocks are on their way when a reset begins, and one that has begun gets its first row in any cycle before,
+    in or after it, also in that in which the number of the others is taken. Those up to the reset's end are lost, each
+    is counted once and with its number; a later one is not.
     """
     await start(dut)
     lasts = 16
@@ -57,6 +59,21 @@ async def every_block_of_a_reset_is_counted(dut: Any) -> None:
             dut.done_valid.value = 0
 
 
-@pytest.mark.parametrize("total", [0])
+@cocotb.test()
+async def the_size_of_a_large_drive(dut: Any) -> None:
+    """In blocks of 4 KiB, of all block sizes; what takes more than 32 bits is FFFFFFFFh; or what the parameter says."""
+    await start(dut)
+    for shift in (9, 10, 11, 12):
+        for ours in (1, 1 << 31, (1 << 32) - 2, (1 << 32) - 1, 1 << 32, 3 << 31, 1 << 33, 5 << 32, 1 << 36, 1 << 60):
+            for more in (0, 1, (1 << 12 - shift) - 1):  # blocks of the drive that are not one of ours
+                blocks = (ours << 12 - shift) + (more if shift < 12 else 0)
+                dut.host.value = HOST.pack(blocks=blocks, lba_shift=shift)
+                for _ in range(4):
+                    await FallingEdge(dut.clk)
+                want = TOTAL or min(ours, 0xFFFFFFFF)
+                assert int(dut.total.value) == want, f"{blocks:#x} blocks of {1 << shift}"
+
+
+@pytest.mark.parametrize("total", [0, 5000])
 def test_db_rec_lane_blocks(total: int) -> None:
-    bench.run(__file__, "db_rec_lane_blocks", {"TOTAL_BLOCKS": total})
+    bench.run(__file__, "db_rec_lane_blocks", {"TOTAL_BLOCKS": total}, env={"REC_TOTAL": str(total)})
