@@ -215,6 +215,26 @@ def test_a_reset_of_the_primary_takes_its_vfs_offline(pf: Driver) -> None:
     assert virtualization.capabilities(pf).vq.assigned == 3
 
 
+def test_the_primary_has_the_queues_that_there_are(pf: Driver) -> None:
+    """Flexible resources count an admin queue of each VF, which is no I/O queue of the PF's."""
+    caps = virtualization.capabilities(pf)
+    had, there = caps.vq.private - 1, 32
+    most = there - had
+    assert had < there < had + caps.vq.total
+    for count in (caps.vq.total, most + 1):
+        command = virtualization.manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, 0, resource=VQ, count=count)
+        expect(command, Status.INVALID_NUM_RESOURCES)
+    assert virtualization.capabilities(pf).vq.primary == 0
+    expect(virtualization.manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, 0, resource=VQ, count=most), Status.SUCCESS)
+    pf.stop()
+    pf.start(queues=there, entries=16)
+    assert pf.get_features(Feature.NUM_QUEUES) == (there - 1) * 0x10001
+    for qid in range(1, there + 1):
+        pf.write(qid, bytes([qid]) * 512, qid=qid)
+    assert [pf.read(qid, 1)[0] for qid in range(1, there + 1)] == [*range(1, there + 1)]
+    assign_try(pf, 1, VQ, caps.vq.total - most + 1, Status.INVALID_NUM_RESOURCES)
+
+
 @pytest.mark.parametrize("enabled", [False, True], ids=["no driver", "driver"])
 def test_a_vf_that_is_no_more_is_offline(pf: Driver, enabled: bool) -> None:
     """VF Enable cleared: offline, without resources; as long as it is, no VF comes online."""
