@@ -200,11 +200,12 @@ static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count
         count--;
         struct reservation* resv = &all->ns[reg->nsid];
         uint32_t is = reg->nsid | (uint32_t)(all->of + resv->holder == reg) << 8 | (uint32_t)reg->host.wide << 9 |
-                      (uint32_t)resv->type << 16;
+                      (uint32_t)reg->owner << 10 | (uint32_t)resv->type << 16;
         word(w, &is);
         if ((is & 0xffu) == 0 || (is & 0xffu) > MAX_NS) return;  // another layout
         reg->nsid = (uint8_t)is;
         reg->host.wide = is >> 9 & 1u;
+        reg->owner = is >> 10 & 31u;
         resv = &all->ns[reg->nsid];
         resv->type = (uint8_t)(is >> 16);
         if (is >> 8 & 1u) resv->holder = (uint8_t)i;
