@@ -85,6 +85,7 @@ void resv_forget(struct drive* drive, uint32_t nsid) {
     ALL(drive, reg) {
         if (reg->nsid == nsid) reg->nsid = 0;
     }
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].masked = 0;
     *resv_of(drive, nsid) = (struct reservation){0};
 }
 
