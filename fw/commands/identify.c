@@ -115,9 +115,12 @@ static uint32_t set_of(const struct request* r, uint32_t nsid) { return SLM ? ow
 /// What the host says.
 static uint32_t csi_of(const struct request* r) { return r->cmd.dw[11] >> 24; }
 
+/// It has Namespace Management. A VF has not, and knows of what is attached to it, and of nothing else.
+static bool manages(const struct request* r) { return FUNCTIONS == 1 || r->fn->hw.place == 0; }
+
 static bool is_in(const struct request* r, enum scope scope, uint32_t nsid) {
     if (SLM && nsid > r->drive->hw.num_ns) return set_of(r, nsid) != 0;
-    return scope == ACTIVE ? ns_active(r->fn, nsid) : ns_exists(r->drive, nsid);
+    return scope == ACTIVE || !manages(r) ? ns_active(r->fn, nsid) : ns_exists(r->drive, nsid);
 }
 
 /// The first `bytes` of the page, then zeros.
@@ -186,6 +189,7 @@ static uint32_t namespace(struct request* r, enum scope scope) {
     memset(page, 0, 192);
     if (nsid == NSID_ALL) {
         if (scope == ALLOCATED) return ST_INVALID_FIELD;
+        if (!manages(r)) return ST_INVALID_NS;
         page[25] = 1;  // what all namespaces have in common: two formats
     } else if (nsid == 0 || nsid > last_nsid(r->drive)) {
         return ST_INVALID_NS;
@@ -235,7 +239,7 @@ static uint32_t namespace_descriptors(struct request* r, enum scope scope) {
 }
 
 static bool may_exist(const struct request* r) {
-    return (nsid_of(r) != 0 && nsid_of(r) <= last_nsid(r->drive)) || nsid_of(r) == NSID_ALL;
+    return (nsid_of(r) != 0 && nsid_of(r) <= last_nsid(r->drive)) || (nsid_of(r) == NSID_ALL && manages(r));
 }
 
 /// Of the NVM command set, which says nothing more without protection information, or of the function's own.
@@ -279,7 +283,7 @@ static uint32_t controller_list(struct request* r, uint32_t nsid) {
 }
 
 static uint32_t controllers_of_namespace(struct request* r, enum scope scope) {
-    if (!is_in(r, scope, nsid_of(r))) return ns_check_exists(r->drive, nsid_of(r));
+    if (!is_in(r, scope, nsid_of(r))) return ns_check(r->drive, nsid_of(r), false);
     return controller_list(r, nsid_of(r));
 }
 

@@ -50,8 +50,8 @@ static uint32_t reservation_register(struct request* r) {
     struct registrant* reg = own(r);
     bool registers = action == RESV_REGISTER_REGISTER;
     if (!reg && (registers || (action == RESV_REGISTER_REPLACE && ignores_key(r)))) {
-        if (resv_count(r->drive) >= store_registrants(r->drive) || !resv_add(r->drive, r->fn, nsid_of(r), keys[NEW]))
-            return ST_INTERNAL;  // no place for another
+        if (!resv_has_room(r->drive, r->fn, store_registrants(r->drive))) return ST_INTERNAL;
+        resv_add(r->drive, r->fn, nsid_of(r), keys[NEW]);
     } else {
         uint64_t wanted = keys[registers ? NEW : CURRENT];
         if (!reg || (reg->key != wanted && (registers || !ignores_key(r)))) return ST_RESV_CONFLICT;

@@ -54,6 +54,7 @@ static uint16_t* of_kind(struct resources* all, bool interrupts) {
 static uint32_t allocate(struct request* r, bool interrupts, uint32_t wanted) {
     struct resources total = resources_total(r->drive), given = resources_given(r->drive);
     if (wanted + *of_kind(&given, interrupts) > *of_kind(&total, interrupts)) return ST_NUM_RESOURCES;
+    if (!interrupts && wanted > resources_primary_most(r->drive)) return ST_NUM_RESOURCES;
     *of_kind(&r->drive->primary, interrupts) = (uint16_t)wanted;
     r->dw0 = wanted;
     return ST_SUCCESS;

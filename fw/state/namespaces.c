@@ -178,7 +178,11 @@ void ns_formatted(struct drive* drive, uint32_t nsid, bool lba4k) {
 void ns_deleted(struct drive* drive, uint32_t nsid) {
     struct namespace* ns = &drive->namespaces.of[nsid];
     changed_for_all(drive, nsid);
-    for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].attached = false;
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) {
+        struct function* fn = &drive->functions[i];
+        fn->ns[nsid].attached = false;
+        *error_recovery(fn, nsid) = 0;
+    }
     ns->exists = false;
     ns->gate = HW_NS_OPEN;
     if (FUNCTIONS > 1) resv_forget(drive, nsid);

@@ -38,21 +38,24 @@ bool resv_holds(const struct drive* drive, const struct registrant* reg) {
     return resv->type != RESV_TYPE_NONE && (resv_all_hold(resv->type) || first(drive) + resv->holder == reg);
 }
 
-uint32_t resv_count(const struct drive* drive) {
-    uint32_t n = 0;
-    ALL(drive, reg) n += reg->nsid != 0;
-    return n;
+bool resv_has_room(const struct drive* drive, const struct function* fn, uint32_t most) {
+    uint32_t taken = 0, owners = 0;
+    ALL(drive, reg) {
+        if (reg->nsid == 0) continue;
+        taken++;
+        owners |= 1u << reg->owner;
+    }
+    bool has_any = owners >> fn->hw.place & 1u;
+    for (uint32_t i = 0; has_any && i < drive->hw.num_fn; i++) taken += !(owners >> i & 1u);
+    return taken < most;
 }
 
-bool resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uint64_t key) {
-    ALL(drive, reg) {
-        if (reg->nsid) continue;
-        *reg = (struct registrant){.key = key, .host = fn->reservations->host};
-        __asm__ volatile("" ::: "memory");  // it is there when it is whole: a reset may come in between
-        reg->nsid = (uint8_t)nsid;
-        return true;
-    }
-    return false;
+void resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uint64_t key) {
+    struct registrant* reg = first(drive);
+    while (reg->nsid) reg++;
+    *reg = (struct registrant){.key = key, .host = fn->reservations->host, .owner = fn->hw.place};
+    __asm__ volatile("" ::: "memory");  // it is there when it is whole: a reset may come in between
+    reg->nsid = (uint8_t)nsid;
 }
 
 __attribute__((noinline)) void resv_remove(struct drive* drive, struct registrant* gone) {
@@ -82,6 +85,7 @@ void resv_forget(struct drive* drive, uint32_t nsid) {
     ALL(drive, reg) {
         if (reg->nsid == nsid) reg->nsid = 0;
     }
+    for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].masked = 0;
     *resv_of(drive, nsid) = (struct reservation){0};
 }
 

@@ -28,7 +28,8 @@ struct host {
 struct registrant {
     uint64_t key;
     struct host host;
-    uint8_t nsid;  // 0: this place is free
+    uint8_t nsid;   // 0: this place is free
+    uint8_t owner;  // place of the function that has registered it
 };
 
 struct reservation {
@@ -67,10 +68,11 @@ bool resv_is_of(const struct function* fn, const struct registrant* reg);
 /// It has the reservation, alone or with all others.
 bool resv_holds(const struct drive* drive, const struct registrant* reg);
 bool resv_all_hold(uint32_t type);
-/// How many there are, of all namespaces.
-uint32_t resv_count(const struct drive* drive);
-/// False: there is no place for another.
-bool resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uint64_t key);
+/// There is a place for another one of the function, if there may be `most`. One is kept for each function that has registered
+/// none: no other can take it, whatever it says its host is.
+bool resv_has_room(const struct drive* drive, const struct function* fn, uint32_t most);
+/// There is room.
+void resv_add(struct drive* drive, const struct function* fn, uint32_t nsid, uint64_t key);
 /// With the holder, or the last of those that are, the reservation goes.
 void resv_remove(struct drive* drive, struct registrant* reg);
 void resv_release(struct drive* drive, uint32_t nsid);

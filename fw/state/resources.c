@@ -31,6 +31,11 @@ struct resources resources_most(const struct drive* drive) {
     return (struct resources){.queues = (uint16_t)(io + 1), .interrupts = drive->hw.vf_vec};
 }
 
+uint32_t resources_primary_most(const struct drive* drive) {
+    uint32_t all = drive->hw.num_qp > QUEUES ? QUEUES : drive->hw.num_qp, own = private_queues(drive);
+    return all > own ? all - own : 0;
+}
+
 struct resources resources_given(const struct drive* drive) {
     struct resources sum = {0, 0};
     for (uint32_t i = 1; i < drive->hw.num_fn; i++) {
@@ -76,8 +81,7 @@ bool resources_give(struct drive* drive, struct function* fn, struct resources w
 void resources_settle(struct drive* drive) {
     struct function* pf = drive->functions;
     pf->own = drive->primary;
-    uint32_t count = private_queues(drive) + drive->primary.queues;
-    show(drive, pf, first_of_all(drive), count > QUEUES && drive->hw.num_fn > 1 ? QUEUES : count);
+    show(drive, pf, first_of_all(drive), private_queues(drive) + drive->primary.queues);
     // VFs are offline now: they have what is left, in a row.
     for (uint32_t i = 1; i < drive->hw.num_fn; i++) drive->functions[i].hw.num_qp = 0;
     for (uint32_t i = 1; i < drive->hw.num_fn; i++) {

@@ -24,6 +24,8 @@ void resources_init(struct drive* drive);
 struct resources resources_total(const struct drive* drive);
 struct resources resources_given(const struct drive* drive);
 struct resources resources_most(const struct drive* drive);
+/// Flexible queues that the PF may be promised: an admin queue of a VF is no I/O queue of the PF's.
+uint32_t resources_primary_most(const struct drive* drive);
 /// Those that are the PF's alone.
 struct resources resources_private(const struct drive* drive);
 /// Give so many to a VF that is offline, in place of what it has. False: so many in a row are not free.

@@ -48,13 +48,13 @@ static uint32_t crc(const uint32_t* words) {
 // ---------------------------------------------------------------- what is saved: each thing once, for both ways
 struct walk {
     uint32_t* at;
-    const uint32_t* end;  // load: what is not there is 0
+    const uint32_t* end;  // load: what is not there is 0; save: behind it there is no room
     bool load;
 };
 
 static void word(struct walk* w, uint32_t* value) {
     if (w->load) *value = w->at < w->end ? *w->at : 0;
-    else *w->at = *value;
+    else if (w->at < w->end) *w->at = *value;
     w->at++;
 }
 
@@ -200,11 +200,12 @@ static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count
         count--;
         struct reservation* resv = &all->ns[reg->nsid];
         uint32_t is = reg->nsid | (uint32_t)(all->of + resv->holder == reg) << 8 | (uint32_t)reg->host.wide << 9 |
-                      (uint32_t)resv->type << 16;
+                      (uint32_t)reg->owner << 10 | (uint32_t)resv->type << 16;
         word(w, &is);
         if ((is & 0xffu) == 0 || (is & 0xffu) > MAX_NS) return;  // another layout
         reg->nsid = (uint8_t)is;
         reg->host.wide = is >> 9 & 1u;
+        reg->owner = is >> 10 & 31u;
         resv = &all->ns[reg->nsid];
         resv->type = (uint8_t)(is >> 16);
         if (is >> 8 & 1u) resv->holder = (uint8_t)i;
@@ -216,7 +217,7 @@ static void walk_registrants(struct walk* w, struct drive* drive, uint32_t count
 }
 
 uint32_t store_registrants(const struct drive* drive) {
-    uint32_t words = MOST_WORDS - (MAX_NS - drive->hw.num_ns) * NS_WORDS + 1;
+    uint32_t words = MOST_WORDS - (MAX_NS - drive->namespaces.count) * NS_WORDS + 1;
     if (drive->hw.key_slots == 0) words -= drive->hw.num_ns * 4u;
     uint32_t most = (COPY_WORDS - W_FIRST - words) / REGISTRANT_WORDS;
     return most < MAX_REGISTRANTS ? most : MAX_REGISTRANTS;
@@ -355,6 +356,17 @@ static uint32_t sum_of(const uint32_t* words) {
 }
 #endif
 
+/// All but the magic and the sum. False: more than there is room for: hardware that has saved more of one thing was followed by
+/// some that has more of another.
+static bool collect(struct drive* drive) {
+    uint32_t* words = saving_of(drive);
+    struct walk w = {.at = words + W_FIRST, .end = words + COPY_WORDS};
+    walk(&w, drive);
+    words[W_SEQUENCE] = drive->store.sequence + 1;
+    words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
+    return w.at <= w.end;
+}
+
 void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
     if (store->base == 0) return;
@@ -369,21 +381,19 @@ void store_save_start(struct drive* drive) {
     drive->before.io.reads += now.reads;
     drive->before.io.writes += now.writes;
     drive->before.io.media_errors += now.media_errors;
-    struct walk w = {.at = words + W_FIRST};
-    walk(&w, drive);
+    store->saving = collect(drive);
 #if FUNCTIONS > 1
     store->counted = drive->before;
 #endif
     drive->before = kept;
-    words[W_SEQUENCE] = store->sequence + 1;
-    words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
+    store->stale = true;
+    if (!store->saving) return;
     words[W_CRC] = crc(words);
 #if FUNCTIONS > 1
     store->crc = words[W_CRC];
     store->sum = sum_of(words);
 #endif
     store->step = S_AWAY;
-    store->saving = store->stale = true;
     store->begun = false;
 }
 
@@ -395,13 +405,10 @@ static void gather(struct drive* drive) {
     uint32_t* words = saving_of(drive);
     struct history before = drive->before;
     drive->before = store->counted;
-    struct walk w = {.at = words + W_FIRST};
-    walk(&w, drive);
+    bool fits = collect(drive);
     drive->before = before;
-    words[W_SEQUENCE] = store->sequence + 1;
-    words[W_COUNT] = (uint32_t)(w.at - words) - W_FIRST;
     words[W_CRC] = store->crc;
-    if (sum_of(words) != store->sum) store_save_start(drive);
+    if (!fits || sum_of(words) != store->sum) store_save_start(drive);
 }
 #endif
 

@@ -115,7 +115,7 @@ module db_csd_compute
       .m_res_valid(all_res_valid[N_RES*d +: N_RES]), .m_res_ready(all_res_ready[N_RES*d +: N_RES]),
       .m_res(all_res[N_RES*d +: N_RES]));
   end
-  db_csd_results #(.N(2 * N_RES), .NUM_CMDS(NUM_CMDS)) i_results (
+  db_csd_results #(.N(2 * N_RES), .NUM_CMDS(NUM_CMDS), .SHA_CORES(SHA_CORES)) i_results (
     .clk, .rst(ctrl_rst), .s_begin(s_tap_begin), .s_begin_slot(s_tap_begin_slot), .s_end_valid(s_tap_end_valid),
     .s_end(s_tap_end), .ask_tag(res_tag), .ended(res_ended), .end_status(res_status), .s_cmd_valid(reduces),
     .s_cmd_tag(tag), .s_cmd(whose), .s_res_valid(all_res_valid),

@@ -8,8 +8,9 @@
 module db_csd_results
   import db_nvme_pkg::*, db_ssd_pkg::*, db_csd_pkg::*;
 #(
-  parameter int N        = 4,    ///< reducers, both directions together
-  parameter int NUM_CMDS = 128   ///< commands inside
+  parameter int N         = 4,    ///< reducers, both directions together
+  parameter int NUM_CMDS  = 128,  ///< commands inside
+  parameter int SHA_CORES = 4     ///< SHA-256 cores a direction, 0..16
 ) (
   input  logic                 clk,
   input  logic                 rst,
@@ -35,9 +36,11 @@ module db_csd_results
   output res_cmd_t             m_res_cmd,
   output logic                 reducing      ///< a reducer may still be at work when its data are gone
 );
-  // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them.
-  localparam int DEPTH = NUM_CMDS > 64 ? 2 * NUM_CMDS : 128;
-  localparam int AW    = $clog2(DEPTH);
+  // Commands whose result may be under way: all that are inside, and what waits in the reducers behind them. A core of
+  // SHA-256 has 8 of 512 bytes in its buffer, one under way and one that is done, in each direction.
+  localparam int HELD  = 20 * SHA_CORES;
+  localparam int AW    = $clog2(NUM_CMDS + (HELD > 64 ? HELD : 64));
+  localparam int DEPTH = 2 ** AW;
   // Commands whose status may be asked for, at most: those, and 64 results behind this (db_csd_control).
   localparam int STATUSES = 2 ** $clog2(DEPTH + 64);
   localparam int SW       = $clog2(STATUSES);
@@ -45,7 +48,7 @@ module db_csd_results
   logic [$clog2(N)-1:0] index;
   logic                 any, take, res_valid_q;
   result_t              res, res_q;
-  logic [8:0]           todo_q;
+  logic [AW:0]          todo_q;
   db_arb_rr #(.N(N)) i_arb (
     .clk, .rst, .req(s_res_valid), .ack(take), .gnt_valid(any), .gnt(grant), .gnt_idx(index));
   assign take        = any && (!res_valid_q || m_res_ready);
@@ -60,7 +63,7 @@ module db_csd_results
       res_valid_q <= 1'b1;
       res_q       <= res;
     end
-    todo_q <= todo_q + 9'(s_cmd_valid) - 9'(res_valid_q && m_res_ready);
+    todo_q <= todo_q + (AW + 1)'(s_cmd_valid) - (AW + 1)'(res_valid_q && m_res_ready);
     if (rst) begin
       res_valid_q <= 1'b0;
       todo_q      <= '0;

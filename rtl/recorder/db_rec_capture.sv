@@ -5,7 +5,7 @@
 // for all of it. A drive that is not up loses its block (reported, place kept) and does not stop the others. tlast
 // must come with the last row of a block. Early: the rest of the block is zeros. Late: what is too much is passed over
 // up to the next tlast. Both are counted and reported. drop: between blocks, DROP_BLOCKS whole ones are thrown away.
-// Latency: 1 cycle to m_row. Throughput: a row every cycle, no bubble between blocks.
+// Latency: 1 cycle to m_row. Throughput: a row every cycle, no bubble between whole blocks.
 module db_rec_capture
   import db_rec_pkg::*;
 #(
@@ -66,7 +66,7 @@ module db_rec_capture
   // ---- whose turn is next: known while a block runs
   logic [N_DRIVES-1:0] turn_q, next_q, near, pick, run1_q, run2_q, run3_q;
   logic                active_q, ok_q, lose_q;
-  logic [1:0]          age_q;  // cycles since something changed, up to 3
+  logic [1:0]          age_q;  // cycles since something changed, or since a block's first row, up to 3
   logic [N_DRIVES-1:0] up, room, lane_hold;
   logic                hold;
   always_comb begin
@@ -93,7 +93,7 @@ module db_rec_capture
       age_q  <= '0;
       ok_q   <= 1'b0;
       lose_q <= 1'b0;
-    end else if (age_q != 2'd3) begin
+    end else if (age_q != 2'd3 && !(first_q && state_q inside {ST_BLOCK, ST_LOSE})) begin
       age_q <= age_q + 2'd1;
     end
     if (rst) begin

@@ -73,6 +73,7 @@ module db_rec_from_host
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
   logic         write_q, is_admin_q, is_data_q, dropped_q, last_q, first_q, answers_q, there;
+  logic         flushed_q;  // the drive was in reset a cycle ago: so in the last one of ST_ACCESS, too
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
   logic [2:0]   status_q;
@@ -171,6 +172,7 @@ module db_rec_from_host
     end
     m_data_valid <= state_q == ST_DWORD && is_data_q && tag_q == data_tag;  // else its asker has given up
     m_data_error <= 1'b0;
+    flushed_q <= drives[d_q].flush;
     unique case (state_q)
       ST_HEAD: begin
         is_data_q <= 1'b0;
@@ -247,7 +249,7 @@ module db_rec_from_host
       end
       ST_ACCESS: if (m_reg_ready[d_q] || drives[d_q].flush || dropped_q) state_q <= ST_WAIT;
       ST_WAIT:
-        if (s_reg_valid[d_q] || drives[d_q].flush || dropped_q) begin
+        if (s_reg_valid[d_q] || flushed_q || dropped_q) begin
           addr_q <= addr_q + 24'd4;
           if (write_q) begin
             if (left_q == '0) state_q <= last_q ? ST_HEAD : ST_SKIP;
@@ -259,8 +261,8 @@ module db_rec_from_host
             state_q <= first_q ? ST_REPLY : ST_REPLY_DATA;
             if (first_q) begin
               addr_q   <= addr_q;
-              status_q <= s_reg[d_q].status == 2'd0 && !drives[d_q].flush ? 3'd0 : UR;
-              error_q  <= drives[d_q].flush ? ERROR_REFUSED : s_reg[d_q].status == 2'd3 ? ERROR_TIMEOUT :
+              status_q <= s_reg[d_q].status == 2'd0 && !flushed_q ? 3'd0 : UR;
+              error_q  <= flushed_q ? ERROR_REFUSED : s_reg[d_q].status == 2'd3 ? ERROR_TIMEOUT :
                           s_reg[d_q].status != 2'd0 ? ERROR_REFUSED : 4'd0;
             end
           end
@@ -290,12 +292,13 @@ module db_rec_from_host
               admin_q[i] <= '{busy: made != MADE_NOT, made: made, gone: 1'b0, qid: queue_q, cid: cid_in_q,
                               prp_bit23: prp_bit23_in_q};
         end
-      ST_ADMIN: begin  // in a reset, too, which outlasts it: then it is gone when it is busy
+      ST_ADMIN: begin  // a reset ends it: the host drops what it has, and the rest would be no command
         if (m_admin_ready[d_q] || drives[d_q].flush) begin
           forwards_q   <= forwards;
           index_q <= index_q + 4'd1;
-          if (index_q == '1) begin
-            for (int i = 0; i < N_DRIVES; i++) if (d_q == DW'(i)) admin_q[i].busy <= 1'b1;
+          if (index_q == '1 || drives[d_q].flush) begin
+            for (int i = 0; i < N_DRIVES; i++)
+              if (d_q == DW'(i)) {admin_q[i].busy, admin_q[i].gone} <= {1'b1, drives[i].flush};
             state_q <= ST_HEAD;
           end
         end

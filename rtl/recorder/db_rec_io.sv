@@ -82,7 +82,8 @@ module db_rec_io
   logic [27:0]     prp1_q, prp2_q;                    // with the stream number
   logic [23:0]     page_q, fetch_q;                   // page at hand; where the next dwords are
   logic [34:0]     lba_q;
-  logic            far_q, deallocate_q, first_q, two_q;
+  logic            far_q;                             // behind the last LBA that lba_q can hold
+  logic            deallocate_q, first_q, two_q;
   logic [31:0]     left_q;                            // blocks
   logic [13:0]     chunk_q;
   logic [5:0]      want_q;                            // dwords
@@ -310,11 +311,11 @@ module db_rec_io
           ended_q <= 1'b0;
           state_q <= status_q != '0 ? ST_DONE : ST_NEXT;
           left_q  <= left_q - 32'(chunk_q);
-          lba_q   <= lba_q + 35'(chunk_q);
+          {far_q, lba_q} <= {far_q, lba_q} + 36'(chunk_q);
         end
       end
       ST_NEXT: begin
-        if (left_q != '0 && opcode_q == OPC_DSM && far_q) begin
+        if (left_q != '0 && far_q) begin  // a range begins there, or goes on there
           status_q <= status(1'b0, SCT_GENERIC, SC_LBA_RANGE);
           state_q  <= ST_DONE;
         end else if (left_q != '0) begin

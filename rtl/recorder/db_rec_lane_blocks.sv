@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One drive's blocks: which comes next, how many are on their way, what a reset of the drive lost.
 //
-// Latency: at_end 2 cycles after load and take; after a flush (the drive is in reset) the number of lost blocks is
-// there when `hold` has kept new ones off for 5 cycles.
+// Latency: total 2 cycles; at_end 2 cycles after load and take; after a flush (the drive is in reset) the number of
+// lost blocks is there when `hold` has kept new ones off for 5 cycles.
 module db_rec_lane_blocks
   import db_rec_pkg::*;
 #(
@@ -34,6 +34,7 @@ module db_rec_lane_blocks
   // a LUT and a half a bit.
   logic [1:0]  shift;
   logic [31:0] in_ours;
+  logic        over_q;  // more than 32 bits can say
   assign shift = 2'(4'd12 - host.lba_shift);
   always_comb begin
     for (int i = 0; i < 32; i++) begin
@@ -47,7 +48,9 @@ module db_rec_lane_blocks
   assign total  = total_q;
   assign at_end = at_end_q;
   always_ff @(posedge clk) begin
+    over_q   <= host.blocks[63:35] != '0 || (host.blocks[34:32] >> shift) != '0;
     total_q  <= TOTAL_BLOCKS != '0 ? TOTAL_BLOCKS : in_ours;
+    if (TOTAL_BLOCKS == '0 && over_q) total_q <= '1;
     at_end_q <= next_q == stop_q;
     if (load) begin
       next_q <= chunk.first;
@@ -69,13 +72,11 @@ module db_rec_lane_blocks
   always_ff @(posedge clk) begin
     flush_q <= {flush_q[3:0], flush};
     out_q   <= flush ? '0 : out_q + 12'(new_block) - (done_valid ? 12'(done_blocks) : 12'd0);
-    if (lost_ack) begin
-      lost_blocks_q <= '0;
-      lost_q        <= 1'b0;
-    end else if (flush) begin
-      lost_blocks_q <= lost_blocks_q + 12'(new_block) + out_q;  // out_q: 0 from the flush's second cycle on
-      lost_q        <= lost_q || (flush_q[3] && lost_blocks_q != '0);
-    end
+    // A block that begins as the others are acknowledged, or in the flush's last cycle, is counted the next time.
+    // out_q: 0 from the flush's second cycle on.
+    if (lost_ack) lost_blocks_q <= 12'(flush && new_block);
+    else if (flush) lost_blocks_q <= lost_blocks_q + 12'(new_block) + out_q;
+    lost_q <= !lost_ack && (lost_q || (flush_q[3] && lost_blocks_q != '0));
     if (flush) kill_q <= 1'b1;
     else if (take) kill_q <= 1'b0;
     if (rst) begin

@@ -14,6 +14,7 @@ module db_rec_to_host
 ) (
   input  logic                                      clk,
   input  logic                                      rst,
+  input  logic                                      wipe,  ///< rst is by Control.Reset: an open packet is ended
 
   /// db_rec_from_host
   input  logic                                      s_reply_valid,
@@ -246,27 +247,31 @@ module db_rec_to_host
     end
   end
 
-  // ---- both to the host, whole packets
-  logic    out_valid_q, free, inside_q, rare_q, rare;
+  // ---- both to the host, whole packets; one that is open when all is reset ends with a dword of anything
+  logic    out_valid_q, free, inside_q, rare_q, rare, wiped_q, cut;
   packet_t out_q;
   assign free           = !out_valid_q || m_packet_ready;
+  assign cut            = wiped_q && inside_q;
   assign rare           = inside_q ? rare_q : beat_valid_q;
-  assign beat_taken     = free && rare && beat_valid_q;
-  assign s_block_ready  = free && !rare;
+  assign beat_taken     = free && rare && beat_valid_q && !cut;
+  assign s_block_ready  = free && !rare && !cut;
   assign m_packet_valid = out_valid_q;
   assign m_packet       = out_q;
   always_ff @(posedge clk) begin
+    wiped_q <= wipe || cut;
     if (free) begin
-      out_valid_q <= rare ? beat_valid_q : s_block_valid;
+      out_valid_q <= cut || (rare ? beat_valid_q : s_block_valid);
       out_q       <= rare ? '{last: beat_last_q, keep: keep_q, data: beat_q} : s_block;
-      if (rare ? beat_valid_q : s_block_valid) begin
-        inside_q <= rare ? !beat_last_q : !s_block.last;
+      if (cut) {out_q.last, out_q.keep} <= 5'b1_0001;
+      if (cut || (rare ? beat_valid_q : s_block_valid)) begin
+        inside_q <= !cut && (rare ? !beat_last_q : !s_block.last);
         rare_q   <= rare;
       end
     end
-    if (rst) begin
+    if (rst && !wipe) begin
       out_valid_q <= 1'b0;
       inside_q    <= 1'b0;
+      wiped_q     <= 1'b0;
     end
   end
 endmodule

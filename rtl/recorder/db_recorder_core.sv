@@ -223,8 +223,8 @@ module db_recorder_core
     .s_reg_valid, .s_reg, .m_admin_valid, .m_admin_ready, .m_admin_data
   );
   db_rec_to_host #(.N_DRIVES(N_DRIVES), .DATA_W(DATA_W)) i_to_host (
-    .clk, .rst(all_rst), .s_reply_valid(reply_valid), .s_reply_ready(reply_ready), .s_reply(reply), .admin,
-    .admin_done, .s_done_valid(done_io_valid), .s_done_ready(done_io_ready), .s_done(done_io),
+    .clk, .rst(all_rst), .wipe(wipe && !rst), .s_reply_valid(reply_valid), .s_reply_ready(reply_ready),
+    .s_reply(reply), .admin, .admin_done, .s_done_valid(done_io_valid), .s_done_ready(done_io_ready), .s_done(done_io),
     .s_fetch_valid(fetch_valid), .s_fetch_ready(fetch_ready), .s_fetch(fetch), .s_admin_valid, .s_admin_ready,
     .s_admin, .s_forward_valid, .s_forward_ready, .s_forward_addr,
     .s_forward_data, .s_forward_be, .s_block_valid(block_valid), .s_block_ready(block_ready), .s_block(block),

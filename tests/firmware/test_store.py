@@ -175,6 +175,50 @@ int save_slowly(uint32_t when, uint32_t n)
     slow = false;
     return !drive.store.stale;
 }
+#if FUNCTIONS > 1
+/* As much as there can be: namespaces with a binding each, features and shares of all functions. */
+void fill(void)
+{
+    uint32_t part = (uint32_t)drive.namespaces.total / MAX_NS;
+    for (uint32_t i = 1; i <= drive.hw.num_ns; i++) {
+        drive.namespaces.of[i] = (struct namespace){.exists = true, .base = (i - 1) * part, .pages = part};
+        drive.operators.bound[i] = (struct binding){.own = true, .op = 1};
+    }
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        functions[i].settings.saved = (1u << VALUES) - 1;
+        drive.shares->saved |= 1u << i;
+        drive.shares->kept[i] = (struct share){.weight = 1, .iops = 1, .bytes_per_s = 1, .deadline_us = 1};
+    }
+}
+uint32_t registrants(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < MAX_REGISTRANTS; i++) count += reservations.of[i].nsid != 0;
+    return count;
+}
+/* As many registrants that outlast power as there may be. How many there are then. */
+uint32_t register_all(void)
+{
+    uint32_t count = registrants();
+    reservations.ns[1].persists = true;
+    for (uint32_t i = 0; i < FUNCTIONS; i++) {
+        *functions[i].reservations = (struct reservation_view){0};
+        functions[i].hw.place = (uint8_t)i;
+    }
+    for (; resv_has_room(&drive, &functions[count % FUNCTIONS], store_registrants(&drive)); count++) {
+        struct function *f = &functions[count % FUNCTIONS];
+        f->reservations->host.id[0] = 1 + count;
+        resv_add(&drive, f, 1, count);
+    }
+    return count;
+}
+int nothing_behind_the_page(void)
+{
+    const uint8_t *end = (const uint8_t *)(&buffers + 1);
+    for (const uint8_t *at = buffers.page + sizeof buffers.page; at < end; at++) if (*at != 0xa5) return 0;
+    return 1;
+}
+#endif
 /* What is remembered, as one number. */
 uint64_t state(void)
 {
@@ -365,6 +409,35 @@ def test_hardware_with_more_or_fewer_namespaces(fw: ctypes.CDLL) -> None:
     assert fw.power_on(PAGES, 2, 16) == LOADED
     assert fw.save(1 << 30) and fw.power_on(PAGES, 4, 16) == LOADED
     assert fw.state() == want
+
+
+def test_namespaces_of_larger_hardware_take_their_room(several: ctypes.CDLL) -> None:
+    """They are saved with the others, so there is room for fewer registrants."""
+    wipe(several)
+    several.power_on(PAGES, 64, 16)
+    several.fill()
+    assert several.save(1 << 30) and several.power_on(PAGES, NUM_NS, 16) == LOADED
+    registered = several.register_all()
+    want = several.state()
+    assert registered and several.save(1 << 30) and several.nothing_behind_the_page()
+    assert several.power_on(PAGES, NUM_NS, 16) == LOADED
+    assert several.state() == want and several.registrants() == registered
+
+
+def test_more_than_there_is_room_for(several: ctypes.CDLL) -> None:
+    """Registrants of smaller hardware, and then a larger one's namespaces: such a save fails, that before is kept."""
+    wipe(several)
+    several.power_on(PAGES, NUM_NS, 16)
+    several.change(2)
+    registered = several.register_all()
+    assert registered > 40 and several.save(1 << 30)
+    assert several.power_on(PAGES, 64, 16) == LOADED and several.registrants() == registered
+    want = several.state()
+    several.fill()
+    assert not several.save(1 << 30) and not several.save_slowly(1 << 30, 0)
+    assert several.nothing_behind_the_page() and steps(several) == 0
+    assert several.power_on(PAGES, 64, 16) == LOADED
+    assert several.state() == want and several.registrants() == registered
 
 
 def test_a_media_that_is_too_small(fw: ctypes.CDLL) -> None:

@@ -31,6 +31,8 @@ module db_pcie_cmb_rq
   output logic               idle,
   /// pulse: a posted write of the controller begins on the link
   output logic               link_write,
+  /// pulse: a beat leaves for either side
+  output logic               pop,
 
   /// of db_pcie_rq_mux; at 512 bits payload alone, the descriptor in tuser
   input  logic               s_rq_valid,
@@ -59,7 +61,7 @@ module db_pcie_cmb_rq
   } where_t;
   rq_t      beat;
   rq_desc_t desc_in, desc;
-  logic     take, in_mid_q, valid, pop, found_valid, pop_found, head_mid_q, hit_q, may, hit;
+  logic     take, in_mid_q, valid, found_valid, pop_found, head_mid_q, hit_q, may, hit;
   where_t   found_in, found;
   logic     found_in_valid;
 

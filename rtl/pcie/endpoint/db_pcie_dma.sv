@@ -28,6 +28,7 @@ module db_pcie_dma
   parameter bit PEERS        = 1'b0, ///< there is s_peer
   parameter int CMB_LOG2     = 0,    ///< log2 of the bytes of a function's region of card memory; 0: there is none
   parameter bit CMB_TOP      = 1'b0, ///< ... which lies at the end of all addresses, too (db_pcie_cmb_window)
+  parameter int PATIENCE_LOG2 = 10,  ///< how long a report is waited for (db_pcie_landed_fence)
   localparam type cq_t = `DB_PCIE_CQ_T(DATA_W),
   localparam type cc_t = `DB_PCIE_CC_T(DATA_W),
   localparam type rq_t = `DB_PCIE_RQ_T(DATA_W),
@@ -51,7 +52,8 @@ module db_pcie_dma
   output logic                                     quiet,
   /// nothing waits inside
   output logic                                     idle,
-  /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
+  /// Pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its
+  /// end. With several functions what had been posted, too, and no completion of ours passes it any more.
   input  logic                                     fence,
   output logic                                     fenced,
   /// pulse: a completion came that no request waits for; it was dropped
@@ -193,7 +195,6 @@ module db_pcie_dma
       .m_row_info(m_row_info[i]), .m_row_user(row_user)
     );
   end
-  assign fenced    = client_fenced == '1 && write_fenced;
 
   db_pcie_rc #(
     .DATA_W(DATA_W), .NUM_CLIENTS(NUM_CLIENTS), .TAG_W(TAG_W), .RING_W(RING_W), .PEERS(PEERS),
@@ -248,13 +249,13 @@ module db_pcie_dma
     .m_rq_valid(mux_valid), .m_rq_ready(mux_ready), .m_rq(mux)
   );
   // What is for card memory goes there.
-  logic posted;
+  logic posted, part_pop;
   if (CMB_LOG2 != 0) begin : g_cmb
     db_pcie_cmb_rq #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .REGION_LOG2(CMB_LOG2), .TOP(CMB_TOP)) i_part (
       .clk, .rst(link_rst), .set_valid(cmb_set_valid), .set_place(cmb_set_place), .set(cmb_set), .clear(cmb_clear),
-      .base_invalid(cmb_base_invalid), .idle(part_idle), .link_write(cmb_link_write), .s_rq_valid(mux_valid),
-      .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid(link_valid), .m_rq_ready(link_ready), .m_rq(link),
-      .m_cq_valid(m_cmb_valid), .m_cq_ready(m_cmb_ready), .m_cq(m_cmb));
+      .base_invalid(cmb_base_invalid), .idle(part_idle), .link_write(cmb_link_write), .pop(part_pop),
+      .s_rq_valid(mux_valid), .s_rq_ready(mux_ready), .s_rq(mux), .m_rq_valid(link_valid), .m_rq_ready(link_ready),
+      .m_rq(link), .m_cq_valid(m_cmb_valid), .m_cq_ready(m_cmb_ready), .m_cq(m_cmb));
     logic unused_ok;
     assign unused_ok = &{1'b0, begun};
     assign posted    = cmb_link_write;
@@ -269,6 +270,7 @@ module db_pcie_dma
     assign link             = mux;
     assign mux_ready        = link_ready;
     assign part_idle        = 1'b1;
+    assign part_pop         = 1'b0;
     assign posted           = begun[0] || begun[1];
   end
   if (DATA_W == 512) begin : g_straddle
@@ -290,6 +292,21 @@ module db_pcie_dma
   db_pcie_rq_landed i_rq_landed (
     .clk, .rst, .s_write(posted), .s_seq(s_rq_seq), .forget(hold && rq_idle), .landed
   );
+
+  // ---- a fence: with one function a reset waits for quiet
+  logic landed_fenced;
+  assign fenced = client_fenced == '1 && landed_fenced;
+  if (NUM_FN == 1) begin : g_one
+    logic unused_ok;
+    assign unused_ok     = &{1'b0, part_pop};
+    assign landed_fenced = write_fenced;
+  end else begin : g_many
+    db_pcie_landed_fence #(.BEATS(CMB_LOG2 != 0 ? 18 : 0), .PATIENCE_LOG2(PATIENCE_LOG2)) i_landed_fence (
+      .clk, .rst, .time_us, .fence, .fenced(landed_fenced), .sent(write_fenced), .s_post_valid(source_valid[1]),
+      .s_post_end(source_valid[1] && source_ready[1] && source[1].tlast), .s_beat(part_pop),
+      .s_rest(mux_idle && part_idle), .s_write(posted), .s_stall(m_rq_valid && !m_rq_ready), .s_seq(s_rq_seq)
+    );
+  end
 
   // ---- rest
   logic reads_ended;

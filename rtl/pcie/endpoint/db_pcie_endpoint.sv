@@ -44,7 +44,7 @@ module db_pcie_endpoint
   output logic                                     quiet,
   /// nothing waits inside, but for register accesses
   output logic                                     idle,
-  /// pulse; fenced, from the cycle after it on: what had been sent or begun for clients and writer has come to its end
+  /// pulse; fenced, from the cycle after it on: what had been sent or begun has come to its end (db_pcie_dma)
   input  logic                                     fence,
   output logic                                     fenced,
   /// pulse: a completion came that no request waits for; it was dropped

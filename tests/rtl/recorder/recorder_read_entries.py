@@ -10,8 +10,9 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
-from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_ZEROES, Bench
-from recorder_read_bench import TURNS, N, ready, request
+from cocotb.triggers import ReadOnly
+from recorder_model import BLOCK, OP_FLUSH, OP_READ, OP_TRIM, OP_WRITE, OP_ZEROES, Bench
+from recorder_read_bench import BYTES, FULL, TURNS, N, ready, reply, request
 
 
 class Host:
@@ -138,6 +139,35 @@ async def entries_of_the_host(dut: Any) -> None:
         await b.wait(3)
 
 
+@cocotb.test()
+async def entries_across_the_last_lba(dut: Any) -> None:
+    """LBAs have 35 bits. Of an entry that goes on behind the last one no command comes to the drive's first blocks: it
+    ends with LBA Out of Range after those before it, as one that begins there; one that ends with it is carried out.
+    """
+    b = await ready(dut)
+    host, end, most = Host(b), 1 << 35, 8192
+    for i, x in enumerate(b.drives):
+        x.lba_shift = (9, 12)[i % 2]
+    await b.wait(3)
+    for i, x in enumerate(b.drives):
+        per = BLOCK >> x.lba_shift
+        for lba, pieces, status in ((end - 2 * most, 2, 0), (end - most, 1, 0x80)):
+            x.user.clear()
+            assert await host.ends(i, host.submit(i, 8, 0, lba, 2 * most - 1)) == status
+            assert x.user == [(OP_ZEROES, lba + most * k, most) for k in range(pieces)]
+            host.put_ranges(0x804000, [(lba, 2 * most), (5, 1)])
+            x.user.clear()
+            assert await host.ends(i, host.submit(i, 9, 0x1804000, 4 << 32 | 1, 0)) == status
+            trims = [(OP_TRIM, lba + most * k, most) for k in range(pieces)]
+            assert x.user == trims + ([] if status else [(OP_TRIM, 5, 1)])
+        for opcode, op in ((1, OP_WRITE), (2, OP_READ)):
+            for lba, pieces, status in ((end - 2 * per, 2, 0), (end - per, 1, 0x80), (end, 0, 0x80)):
+                x.user.clear()
+                assert await host.ends(i, host.submit(i, opcode, 0x1800000, lba, 2 * per - 1, 0x1801000)) == status
+                assert x.user == [(op, lba + per * k, per) for k in range(pieces)]
+        x.mem.clear()
+
+
 @cocotb.test(skip=not bench.FULL)
 async def entries_beside_a_capture(dut: Any) -> None:
     """Entries of the host, several at once, while a capture fills the drives and then while they are read out: all
@@ -214,6 +244,50 @@ async def a_packet_that_is_open_until_after_a_reset(dut: Any) -> None:
     b.drives[0].mem = {5: b.block(5)}
     assert await host.ends(0, host.submit(0, 2, 0x1800000, 40, 7)) == 0
     assert host.memory[0x800000:][:BLOCK] == b.block(5)
+
+
+@cocotb.test()
+async def a_packet_that_is_open_at_the_reset_of_all(dut: Any) -> None:
+    """Control.Reset of the main set in the middle of a packet to the host, a block's or a reply: what is offered stays
+    until it is taken, the packet ends early with tlast, and the next one is whole, also one that has waited behind it.
+    """
+    b = await ready(dut)
+    drive = b.drives[0]
+
+    async def nothing_is_taken_back() -> None:
+        offered = None
+        while True:
+            await ReadOnly()
+            now = (int(dut.m_packet_valid.value), int(dut.m_packet.value))
+            assert offered is None or now == offered
+            offered = now if now[0] and not int(dut.m_packet_ready.value) else None
+            await b.wait(1)
+
+    cocotb.start_soon(nothing_is_taken_back())
+    for turn in range(12):
+        block = turn % 2 and FULL  # short ones end too soon
+        stalls = turn // 2 % 3  # the host takes all; none for a while; none until the next one waits
+        drive.regs = {4 * k: k for k in range(64)}
+        if block:
+            await b.write(0x8C, 1000)
+            await b.write(0x80, 1)
+        else:
+            b.host_packet(request(0, 0, 0x40, 0, 32, 3, []))
+        while len(b.packet) < 8 + turn // 6:
+            await b.wait(1)
+        b.recv_ready = int(not stalls)
+        await b.write(4, 1)
+        await b.until(0x108, 1, 0, tries=1000)
+        b.recv_ready = int(stalls < 2)
+        b.host_packet(request(0, 0, 0x40, 0, 32, 3, []))
+        await b.wait(250)
+        b.recv_ready = 1
+        await b.wait(100)
+        *whole, cut, after = b.packets
+        b.packets.clear()
+        assert after == reply(0x40, 32, 3, list(range(16, 48))), f"turn {turn}"
+        assert 8 < len(cut) < (4 + BYTES // 4 if block else 35) and len(cut) % 4 == 1, f"turn {turn}"
+        assert all(len(p) == 4 + BYTES // 4 for p in whole)
 
 
 @cocotb.test()

@@ -315,6 +315,59 @@ async def a_drive_that_is_reset_as_it_gets_an_admin_command(dut: Any) -> None:
 
 
 @cocotb.test()
+async def registers_as_a_reset_ends(dut: Any) -> None:
+    """A read of registers that is under way when its drive's reset ends, after any cycle of it, is answered: refused,
+    if it had begun in the reset. The next one has all its data.
+    """
+    b = await ready(dut)
+    b.drives[0].regs = {4 * k: k for k in range(64)}
+    lasts = 0
+    for turn in range(12):
+        while b.cycle % 250:  # a reset ends with a microsecond
+            await b.wait(1)
+        begin = b.cycle
+        await b.write(0x104, 1)
+        while lasts and b.cycle < begin + lasts - 60 - turn:
+            await b.wait(1)
+        if lasts:
+            b.host_packet(request(0, 0, 0x40, 0, 32, 3, []))
+            await b.wait(20)
+            assert int(dut.drive_rst.value)
+        await b.until(0x108, 1, 0, pause=1)
+        lasts = lasts or b.cycle - begin
+        if turn:
+            p = await b.take_packet()
+            assert p[:3] == reply(0x40, 32, 3, [], status=1) and len(p) == 35, f"turn {turn}"
+        b.host_packet(request(0, 0, 0x40, 0, 32, 3, []))
+        assert await b.take_packet() == reply(0x40, 32, 3, list(range(16, 48))), f"turn {turn}"
+
+
+@cocotb.test()
+async def admin_commands_as_a_reset_ends(dut: Any) -> None:
+    """An admin command that is under way when its drive's reset ends comes to the drive whole or not at all: then it
+    ends as one that the host has aborted. The next one is as ever.
+    """
+    b = await ready(dut)
+    seen: list[list[int]] = []
+    b.on_admin = lambda i, sqe: (seen.append(sqe), (sqe[0] >> 16 << 96, 0))[1]
+    cid = 0
+    for turn in range(12):
+        await b.write(0x104, 1)
+        await b.wait(20 + turn)
+        in_reset = True
+        while in_reset:
+            in_reset = bool(int(dut.drive_rst.value))
+            cid += 1
+            sqe = [cid << 16 | 2, *range(16 * cid, 16 * cid + 15)]
+            b.host_packet(request(0, 2, 0, 1, 16, 0, sqe))
+            p = await b.take_packet()
+            assert p[0] & 0xFFFF0000 == 0x02100000 and p[7] & 0xFFFF == cid, f"turn {turn}"
+            assert p[7] >> 17 == (0 if seen else 0x371) and (seen == [sqe] if seen else in_reset), f"turn {turn}"
+            seen.clear()
+    assert not b.adm[0]
+
+
+@cocotb.test()
 async def replies_that_nobody_asked_for(dut: Any) -> None:
     """A packet with the reply bit is never taken for a request."""
     b = await ready(dut)

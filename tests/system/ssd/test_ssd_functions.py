@@ -22,10 +22,12 @@ def bring_up(drive: Driver) -> None:
     drive.start(queues=QUEUES, entries=64)
 
 
-def functions(make_drive: MakeDrive, num_fn: int, *, seed: int = 1, vf_base: int = 0x12_4000_0000) -> list[Driver]:
+def functions(
+    make_drive: MakeDrive, num_fn: int, *, seed: int = 1, vf_base: int = 0x12_4000_0000, **options: int
+) -> list[Driver]:
     """The PF's driver and those of all VFs, up; namespace 1 is everybody's. Every other VF's has SGLs."""
     params = {"NUM_NS": num_fn, "SGL": 1}  # as of test_served_functions
-    pf = make_drive(num_fn=num_fn, memory=MEMORY, seed=seed, params=params)
+    pf = make_drive(num_fn=num_fn, memory=MEMORY, seed=seed, params=params, **options)
     bring_up(pf)
     pf.sim.enable_vfs(num_fn - 1)
     drives = [pf]
@@ -95,6 +97,26 @@ def test_a_vf_is_reset_while_others_work(make_drive: MakeDrive) -> None:
         assert one.read32(Reg.CC) == 0
         bring_up(one)
     finish(*ts)
+
+
+@pytest.mark.parametrize("kind", ["disable", "flr"])
+def test_writes_in_the_pcie_block_when_a_vf_is_reset(make_drive: MakeDrive, kind: str) -> None:
+    """Completions pass writes that wait for credits in the PCIe block. The reset of a VF is over, for its host, only
+    when its last write has left."""
+    _, vf = functions(make_drive, 2, posted_headers=1, credit_ns=20_000, tx_tlps=28, tx_bytes=32 << 10)
+    buffer = vf.buffer(4096)
+    buffer.write(bytes([0xA5]) * 4096)
+    before = vf.sim.counters()["up.MWr.tlps"]
+    vf.submit(1, NvmOpc.READ, slba=0, nlb=7, buffer=buffer, ring=True)
+    vf.advance(2000)
+    assert vf.sim.counters()["up.MWr.tlps"] - before < 4, "no writes wait: the test shows nothing"
+    begun = vf.sim.cycle
+    vf.disable() if kind == "disable" else vf.flr()
+    memory = vf.memory.snapshot()
+    took_us = (vf.sim.cycle - begun) / 250
+    vf.advance(200_000)
+    assert vf.memory.snapshot() == memory, "it is written to after its reset"
+    assert took_us < 500
 
 
 @pytest.mark.nightly

@@ -232,6 +232,20 @@ def test_statuses(drive: Driver) -> None:
                Status.INVALID_FIELD)  # fmt: skip
 
 
+def test_a_number_that_is_used_again(drive: Driver) -> None:
+    """What a host has set for the namespace that was deleted is not that of the new one."""
+    empty(drive)
+    for value in (7, 5):
+        assert namespaces.create(drive, 64) == 1
+        namespaces.attach(drive, 1)
+        assert drive.get_features(Feature.ERR_RECOVERY, nsid=1) == 0
+        drive.set_features(Feature.ERR_RECOVERY, value, nsid=1)
+        namespaces.detach(drive, 1)
+        namespaces.attach(drive, 1)
+        assert drive.get_features(Feature.ERR_RECOVERY, nsid=1) == value
+        namespaces.delete(drive, 1)
+
+
 @pytest.mark.parametrize("gone", ["detached", "deleted"])
 def test_io_where_there_is_none(drive: Driver, gone: str) -> None:
     """Every command ends, on every queue, with Invalid Field as the NSID is valid but inactive; others work."""

@@ -182,10 +182,17 @@ def test_flush_of_all_and_admin_commands(make_drive: MakeDrive) -> None:
     reservations.register(vf, KEYS[1], nsid=second)
     reservations.acquire(vf, KEYS[1], ResvType.EXCLUSIVE_ACCESS_ALL, nsid=second)
     reservations.register(pf, KEYS[0], nsid=second)
+    for drive in (pf, vf):
+        drive.set_features(Feature.RESV_MASK, 1 << ResvNotice.RESERVATION_PREEMPTED, nsid=second)
+        drive.set_features(Feature.ERR_RECOVERY, 5, nsid=second)
     expect(namespaces.delete_try(pf, second), OK)
+    # One that has its number has nothing of it.
     assert namespaces.create_try(pf, 2048, nmic=1).check().dw0 == second
-    namespaces.attachment_try(pf, second, NsAttach.ATTACH, (0,)).check()
+    namespaces.attachment_try(pf, second, NsAttach.ATTACH, (0, 1)).check()
     assert reservations.report(pf, nsid=second) == reservations.Report(0, 0, False, [])
+    for drive in (pf, vf):
+        assert drive.get_features(Feature.RESV_MASK, nsid=second) == 0
+        assert drive.get_features(Feature.ERR_RECOVERY, nsid=second) == 0
 
 
 def test_what_identify_says(drives: list[Driver], make_drive: MakeDrive) -> None:

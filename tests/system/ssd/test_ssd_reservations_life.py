@@ -31,6 +31,8 @@ NUM_FN = 3
 OK, CONFLICT = Status.SUCCESS, Status.RESV_CONFLICT
 HOSTS = (0xA, 0xB, 0xC)
 KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
+REGISTRANTS = 47
+"""There can be, of all namespaces."""
 SLOW = {"media_latency_ns": 200_000}
 
 
@@ -59,6 +61,36 @@ def writes(drive: Driver) -> bool:
 
 def rows(drive: Driver) -> set[tuple[int, bool, int, int]]:
     return {(c.cntlid, c.holder, c.hostid, c.key) for c in reservations.report(drive).controllers}
+
+
+def register_until_refused(drive: Driver, first: int) -> int:
+    """As another host each time, `first` and those behind it. How often that went well."""
+    for count in range(60):
+        reservations.set_host_id(drive, first + count)
+        command = reservations.register_try(drive, key=KEYS[1])
+        expect(command, OK, Status.INTERNAL)
+        if command.status != OK:
+            return count
+    raise AssertionError("there is no end")
+
+
+def test_no_function_takes_the_places_of_others(lasting: Cluster) -> None:
+    """Each that has registered nothing can, whatever another has, before power was off and after."""
+    pf, vf, other = lasting.drives
+    assert register_until_refused(vf, 0x1000) == REGISTRANTS - (NUM_FN - 1)
+    vf.disable()
+    vf.start(queues=1, entries=32, vectors=1)
+    assert register_until_refused(vf, 0x2000) == 0, "they are its own, whoever its host is now"
+    pf.set_features(Feature.RESV_PERSIST, 1, nsid=1)
+    reservations.register(pf, KEYS[0])
+    lasting.power_cycle()
+    pf, vf, other = lasting.drives
+    assert register_until_refused(vf, 0x3000) == 0
+    lasting.name()
+    expect(reservations.register_try(vf, key=KEYS[1]), Status.INTERNAL)
+    reservations.register(other, KEYS[2])
+    assert {(0, False, HOSTS[0], KEYS[0]), (2, False, HOSTS[2], KEYS[2])} < rows(other)
+    assert len(rows(other)) == REGISTRANTS
 
 
 def test_power(lasting: Cluster) -> None:

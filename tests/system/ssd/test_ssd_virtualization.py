@@ -15,6 +15,7 @@ from doorbell.nvme.constants import (
     CC_SHN_SHIFT,
     CSTS_CFS,
     CSTS_RDY,
+    NSID_ALL,
     NSSR_MAGIC,
     OACS_FORMAT,
     OACS_NS_MGMT,
@@ -215,6 +216,26 @@ def test_a_reset_of_the_primary_takes_its_vfs_offline(pf: Driver) -> None:
     assert virtualization.capabilities(pf).vq.assigned == 3
 
 
+def test_the_primary_has_the_queues_that_there_are(pf: Driver) -> None:
+    """Flexible resources count an admin queue of each VF, which is no I/O queue of the PF's."""
+    caps = virtualization.capabilities(pf)
+    had, there = caps.vq.private - 1, 32
+    most = there - had
+    assert had < there < had + caps.vq.total
+    for count in (caps.vq.total, most + 1):
+        command = virtualization.manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, 0, resource=VQ, count=count)
+        expect(command, Status.INVALID_NUM_RESOURCES)
+    assert virtualization.capabilities(pf).vq.primary == 0
+    expect(virtualization.manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, 0, resource=VQ, count=most), Status.SUCCESS)
+    pf.stop()
+    pf.start(queues=there, entries=16)
+    assert pf.get_features(Feature.NUM_QUEUES) == (there - 1) * 0x10001
+    for qid in range(1, there + 1):
+        pf.write(qid, bytes([qid]) * 512, qid=qid)
+    assert [pf.read(qid, 1)[0] for qid in range(1, there + 1)] == [*range(1, there + 1)]
+    assign_try(pf, 1, VQ, caps.vq.total - most + 1, Status.INVALID_NUM_RESOURCES)
+
+
 @pytest.mark.parametrize("enabled", [False, True], ids=["no driver", "driver"])
 def test_a_vf_that_is_no_more_is_offline(pf: Driver, enabled: bool) -> None:
     """VF Enable cleared: offline, without resources; as long as it is, no VF comes online."""
@@ -297,6 +318,38 @@ def test_namespaces_private_and_shared(pf: Driver) -> None:
     expect(two.admin_try(AdminOpc.FORMAT_NVM, nsid=shared, cdw10=0), Status.OPERATION_DENIED)
     expect(one.admin_try(AdminOpc.FORMAT_NVM, nsid=private, cdw10=0), Status.SUCCESS)
     assert move(two, NvmOpc.READ, shared)[:12] == b"seen by both"
+
+
+def test_a_vf_hears_of_no_namespace_but_its_own(pf: Driver) -> None:
+    """Nor how large another is, or whose. Without Namespace Management there is no answer for all (NVM Command Set 1.0,
+    4.1.5.1)."""
+    vf = vf_up(pf, 1)
+    namespaces.delete(pf)
+    foreign, own, shared = (namespaces.create_try(pf, 8192 << n, nmic=n == 2).check().dw0 for n in range(3))
+    for nsid, controllers in ((foreign, (2,)), (own, (1,)), (shared, (1, 2))):
+        namespaces.attachment_try(pf, nsid, NsAttach.ATTACH, controllers).check()
+
+    def identify(drive: Driver, cns: int, nsid: int) -> tuple[int, bytes]:
+        buffer = drive.buffer(4096)
+        command = drive.admin_try(AdminOpc.IDENTIFY, buffer=buffer, nsid=nsid, cdw10=cns)
+        data = buffer.read()
+        buffer.free()
+        return command.status, data
+
+    for cns in (Cns.NS_PRESENT_LIST, Cns.CSI_NS_PRESENT_LIST, Cns.NS_ACTIVE_LIST):
+        assert identify(vf, cns, 0) == (Status.SUCCESS, struct.pack("<II", own, shared).ljust(4096, b"\0"))
+        assert identify(vf, cns, own) == (Status.SUCCESS, struct.pack("<I", shared).ljust(4096, b"\0"))
+    assert namespaces.allocated(pf) == [foreign, own, shared]
+    assert identify(vf, Cns.NS_PRESENT, foreign) == identify(vf, Cns.NS, foreign) == (Status.SUCCESS, bytes(4096))
+    assert identify(vf, Cns.CTRL_NS_LIST, foreign)[0] == Status.INVALID_FIELD
+    assert namespaces.of(pf, foreign, attached=False).nsze == 8192 and namespaces.controllers(pf, foreign) == [2]
+    for nsid, controllers in ((own, [1]), (shared, [1, 2])):
+        assert identify(vf, Cns.NS_PRESENT, nsid) == identify(vf, Cns.NS, nsid)
+        assert namespaces.of(vf, nsid).nsze == namespaces.of(pf, nsid, attached=False).nsze > 8192
+        assert namespaces.controllers(vf, nsid) == controllers
+    for cns in (Cns.NS, Cns.CSI_NS, Cns.CSI_INDEPENDENT_NS):
+        assert identify(vf, cns, NSID_ALL)[0] == Status.INVALID_NS
+        assert identify(pf, cns, NSID_ALL)[0] == Status.SUCCESS
 
 
 def test_a_vf_that_stays_enabled_does_not_hold_the_pf(pf: Driver) -> None:
