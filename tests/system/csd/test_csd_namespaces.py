@@ -11,7 +11,7 @@ from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import expect
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import AdminOpc, Feature, NsMgmt, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import CsdConfig, VendorOpc
 from traffic import MakeDrive
@@ -214,3 +214,24 @@ def test_pages_nobody_had(make_drive: MakeDrive) -> None:
     namespaces.delete(drive, last)
     assert namespaces.create(drive, (2 * SHARE + rest) // 4096, 4096) == last - 1
     assert not any(drive.sim.media_read((last - 2) * SHARE, 2 * SHARE + rest))
+
+
+def test_a_buffer_that_changes_under_a_creation(make_drive: MakeDrive) -> None:
+    """Blocks that nobody has had, the last ones of the media here, are zeroed first, then the buffer is read once more:
+    what it says then holds, and others' changes go on whatever that is."""
+    drive = csd(make_drive, media_size=1 << 20, media_zero_gbps=0.05)
+    namespaces.delete(drive, NUM_NS)
+    _, free = namespaces.capacity(drive)
+    blocks = free // 512
+    buffer = drive.buffer(4096)
+    buffer.write(blocks.to_bytes(8, "little") * 2 + bytes(4080))
+    command = drive.submit(0, AdminOpc.NS_MGMT, nsid=0, cdw10=NsMgmt.CREATE, buffer=buffer, ring=True)
+    drive.advance(15_000)
+    assert not command.done
+    buffer.write(bytes(4096))
+    drive.wait([command])
+    expect(command, Status.INVALID_FIELD)
+    drive.set_features(Feature.ARBITRATION | 1 << 31, 3 << 8)
+    assert namespaces.create(drive, blocks) == NUM_NS
+    namespaces.attach(drive, NUM_NS)
+    assert not any(get(drive, 0, blocks, nsid=NUM_NS))

@@ -224,25 +224,3 @@ def test_an_enable_waits_for_nobodys_save(make_drive: MakeDrive) -> None:
     one.poll(everything=True)
     assert not zeroes.done and not saved.done and took < 1.5e6, f"{took} ns"
     one.wait([zeroes, saved])
-
-
-def test_a_buffer_that_changes_under_a_creation(make_drive: MakeDrive) -> None:
-    """Blocks that nobody has had are zeroed first, then the buffer is read once more: what it says then holds, and
-    others' changes go on whatever that is."""
-    pf = make_drive(params={"NUM_NS": 3}, media_size=1 << 20, media_zero_gbps=0.05)
-    pf.start(queues=1, entries=16)
-    for nsid in namespaces.allocated(pf):
-        namespaces.delete(pf, nsid)
-    _, free = namespaces.capacity(pf)
-    buffer = pf.buffer(4096)
-    blocks = free // 512
-    buffer.write(blocks.to_bytes(8, "little") * 2 + bytes(4080))
-    command = pf.submit(0, AdminOpc.NS_MGMT, nsid=0, cdw10=NsMgmt.CREATE, buffer=buffer, ring=True)
-    pf.advance(60 * US)
-    assert not command.done
-    buffer.write(bytes(4096))
-    until_done([pf], [command], 40_000)
-    assert command.status == Status.INVALID_FIELD
-    mine = pf.submit(0, AdminOpc.SET_FEATURES, nsid=0, cdw10=Feature.ARBITRATION | SAVE, ring=True)
-    until_done([pf], [mine], 5000)
-    assert namespaces.create(pf, blocks) == 1
