@@ -49,6 +49,8 @@ module db_host_engine
   parameter logic [31:0] CMD_TIMEOUT = 32'd1_250_000_000,
   /// parts of Reads that have ended, and wait for their data to be taken: a power of 2; 0: those behind end later
   parameter int          OUT_PARTS   = 0,
+  /// log2 of the bytes of BAR 0 in which the doorbells must lie, 13..31; 0: it has them all, and nobody is behind it
+  parameter int          BAR_LOG2    = 0,
   /// the drive's owner may hand over a queue pair; else it is ours
   parameter bit          HAND_OVER   = 1'b0,
   /// a command that the drive answers with "not now" is sent once more; needs NUM_QP 1
@@ -133,7 +135,8 @@ module db_host_engine
   db_host_control #(
     .DATA_W(DATA_W), .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .CLK_MHZ(CLK_MHZ), .MS_CYCLES(MS_CYCLES),
     .PART_LOG2(PART_LOG2), .AUTO_START(AUTO_START), .REGS(REGS), .NSID(NSID), .ADMIN_MS(ADMIN_MS), .ABORT_MS(ABORT_MS),
-    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .PRP_ONLY(PRP_ONLY), .CMD_TIMEOUT(CMD_TIMEOUT)
+    .POLL_MS(POLL_MS), .SHUTDOWN_MS(SHUTDOWN_MS), .REPEAT(REPEAT), .PRP_ONLY(PRP_ONLY), .CMD_TIMEOUT(CMD_TIMEOUT),
+    .BAR_LOG2(BAR_LOG2)
   ) i_control (
     .clk, .rst, .link_up(control_link), .cfg_mps_cap, .set_mps, .set_mrrs, .window_base, .bar_base,
     .tick, .m_poke_valid, .m_poke_ready, .m_poke(poke), .m_acc_valid, .m_acc_ready, .m_acc, .s_answer_valid, .s_answer,

@@ -51,7 +51,7 @@ module db_vcsd
   /// where nothing else was set the SSDs take 128 KiB in turn; else one follows the other
   parameter bit STRIPE       = 1'b0,
   parameter int EXTENTS      = 1024,       ///< granules of the medium at most: a power of two, 64..32768
-  /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 18..45, at least 17 + log2 of NUM_SSD, less
+  /// log2 of a granule's bytes, the unit in which a virtual drive is placed: 18..40, at least 17 + log2 of NUM_SSD, less
   /// than MEDIA_ADDR_W
   parameter int GRANULE_LOG2 = 20,
   parameter int SSD_CMDS     = 128,        ///< commands under way in each SSD: power of two, 8..256
@@ -212,7 +212,7 @@ module db_vcsd
     db_host_engine #(
       .DATA_W(DATA_W), .NUM_CMDS(SSD_CMDS), .WR_RING_BYTES(WR_RING_BYTES), .RD_RING_BYTES(RD_RING_BYTES),
       .MS_CYCLES(MS_CYCLES), .REGS(1'b0), .CMD_TIMEOUT(SSD_TIMEOUT), .OUT_PARTS(512),
-      .HAND_OVER(1'b1), .RETRY(SSD_RETRY)
+      .HAND_OVER(1'b1), .RETRY(SSD_RETRY), .BAR_LOG2(14)
     ) i_engine (
       .clk, .rst, .link_up(ssd_present[i]), .cfg_mps_cap(3'd5), .set_mps(), .set_mrrs(),
       .window_base(window_base + (64'(i) << db_host_pkg::WIN_W)), .bar_base(ssd_bar[i]), .tick(tick[i]),

@@ -11,7 +11,7 @@ module db_virt_extents
   parameter int NUM_SSD      = 2,     ///< 1, 2, 4, 8
   parameter bit STRIPE       = 1'b0,  ///< what the firmware does where nothing was set: a stripe over all
   parameter int EXTENTS      = 1024,  ///< granules that there is room for: a power of two, 64..32768
-  parameter int GRANULE_LOG2 = 20,    ///< log2 of a granule's bytes: 17 and log2 of NUM_SSD, at least; 45 at most
+  parameter int GRANULE_LOG2 = 20,    ///< log2 of a granule's bytes: 17 and log2 of NUM_SSD, at least; 40 at most
   parameter int LOOK_W       = 20     ///< bits of a granule's number
 ) (
   input  logic                   clk,
@@ -30,8 +30,8 @@ module db_virt_extents
   localparam int GRANULE_W = $clog2(EXTENTS);
   localparam int SSD_LOG2  = $clog2(NUM_SSD);
   localparam int MOST      = EXTENTS / NUM_SSD;  // granules of an SSD
-  if (GRANULE_LOG2 < STRIPE_LOG2 + SSD_LOG2 || GRANULE_LOG2 > 45) begin : g_bad_granule
-    $error("%m: GRANULE_LOG2 must be 17 and log2 of NUM_SSD or more, up to 45 (is %0d)", GRANULE_LOG2);
+  if (GRANULE_LOG2 < STRIPE_LOG2 + SSD_LOG2 || GRANULE_LOG2 > 40) begin : g_bad_granule
+    $error("%m: GRANULE_LOG2 must be 17 and log2 of NUM_SSD or more, up to 40 (is %0d)", GRANULE_LOG2);
   end
   if (EXTENTS < 64 || EXTENTS > 32768 || EXTENTS != 1 << GRANULE_W) begin : g_bad_extents
     $error("%m: EXTENTS must be a power of two, 64 to 32768 (is %0d)", EXTENTS);

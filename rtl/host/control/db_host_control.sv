@@ -30,6 +30,8 @@ module db_host_control
   parameter bit AUTO_START = 1'b1,
   /// bring-ups in a row before the drive is given up, 1..15
   parameter int ATTEMPTS   = 3,
+  /// log2 of the bytes of BAR 0 in which the doorbells must lie; 0: it has them all
+  parameter int BAR_LOG2   = 0,
   /// maximum read request size, encoded
   parameter int MRRS       = 2,
   /// AXI4-Lite registers; without them what follows is fixed (see db_host_fixed)
@@ -203,7 +205,9 @@ module db_host_control
     .cfg_mps_cap, .set_mps, .set_mrrs, .m_acc_valid(pci_acc_valid), .m_acc_ready(pci_acc_ready), .m_acc(pci_acc),
     .s_answer_valid(own_answer_valid), .s_answer
   );
-  db_host_nvme #(.NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .PART_LOG2(PART_LOG2), .HALF_MS(HALF_MS)) i_nvme (
+  db_host_nvme #(
+    .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .PART_LOG2(PART_LOG2), .HALF_MS(HALF_MS), .BAR_LOG2(BAR_LOG2)
+  ) i_nvme (
     .clk, .rst, .tick, .start(nvme_start), .stop, .done(nvme_done), .fail(nvme_fail), .fail_status(failure.status),
     .step(nvme_step), .window_base, .nsid(settings.nsid), .facts, .m_acc_valid(nvme_acc_valid),
     .m_acc_ready(nvme_acc_ready), .m_acc(nvme_acc), .s_answer_valid(own_answer_valid), .s_answer,

@@ -20,7 +20,9 @@ module db_host_nvme
   /// log2 of the largest data command in bytes, 12..20
   parameter int PART_LOG2 = 20,
   /// milliseconds in the unit of CAP.TO; another value only to shorten a simulation
-  parameter int HALF_MS   = 500
+  parameter int HALF_MS   = 500,
+  /// log2 of the bytes of BAR 0 in which the doorbells must lie; 0: it has them all
+  parameter int BAR_LOG2  = 0
 ) (
   input  logic          clk,
   input  logic          rst,
@@ -97,7 +99,9 @@ module db_host_nvme
     .window_base, .nsid, .kind, .write, .m_acc_valid, .m_acc_ready, .m_acc, .m_cmd_valid, .m_cmd_ready, .m_cmd_data,
     .s_cmd_index, .m_admin_buf, .s_admin_buf_ready
   );
-  db_host_nvme_check #(.NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .PART_LOG2(PART_LOG2)) i_check (
+  db_host_nvme_check #(
+    .NUM_CMDS(NUM_CMDS), .NUM_QP(NUM_QP), .PART_LOG2(PART_LOG2), .BAR_LOG2(BAR_LOG2)
+  ) i_check (
     .clk, .rst, .look(state_q == ST_LOOK), .step(step_q), .qp(qp_q), .kind, .write, .answer(ans_q),
     .answer_fail(ans_fail_q), .over, .bad, .again, .last, .next, .facts, .lba_format, .timeout
   );

@@ -11,7 +11,9 @@ module db_host_nvme_check
   /// I/O queue pairs: 1, 2, 4
   parameter int NUM_QP    = 1,
   /// log2 of the largest data command in bytes, 12..20
-  parameter int PART_LOG2 = 20
+  parameter int PART_LOG2 = 20,
+  /// log2 of the bytes of BAR 0 in which the doorbells must lie, 13..31; 0: BAR 0 has them all
+  parameter int BAR_LOG2  = 0
 ) (
   input  logic         clk,
   input  logic         rst,
@@ -41,6 +43,14 @@ module db_host_nvme_check
 );
   localparam int SQ_LOG2_MAX = $clog2(2 * NUM_CMDS / NUM_QP);
 
+  // The largest CAP.DSTRD with which the last queue's doorbell is still there.
+  function automatic int most_stride();
+    most_stride = 0;
+    for (int d = 0; d < 16; d++)
+      if (BAR_LOG2 == 0 || 4096 + ((2 * NUM_QP + 2) * 4 << d) <= 1 << BAR_LOG2) most_stride = d;
+  endfunction
+  localparam logic [3:0] MOST_STRIDE = 4'(most_stride());
+
   // ---- table of steps
   fail_e      bad_new;
   logic       again_new;
@@ -56,6 +66,7 @@ module db_host_nvme_check
       STEP_CAP_HI: begin
         if (!answer[5]) bad_new = FAIL_COMMAND_SET;
         else if (answer[19:16] != '0) bad_new = FAIL_PAGE_SIZE;
+        else if (answer[3:0] > MOST_STRIDE) bad_new = FAIL_BAR;
       end
       STEP_WAIT_OFF: again_new = answer[0];
       STEP_WAIT_ON: begin
