@@ -37,6 +37,7 @@ package db_csd_near_pkg;
   // ---- end of what is made
 
   localparam int NEAR_WORDS_LOG2 = 8;  // words of a program, as the hardware has it
+  localparam int SLOT_ADDR_W = 33;      // bits of where a bitstream is: a register's 32, plus a place of the library
 
   // A word of a program; word 0 says whose it is (db_csd_near_programs) and no operator gets it.
   typedef struct packed {

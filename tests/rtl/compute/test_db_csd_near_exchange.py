@@ -21,6 +21,7 @@ from streams import start
 WIDTH = int(os.environ.get("DATA_W", "256"))
 ROW = WIDTH // 8
 REGION_LOG2, ADDR_W, SHELL, SLOTS = 16, 18, 0xD00B, 3
+SLOT_ADDR_W = 33
 EXCHANGEABLE = 0b110
 GREP, AGGREGATE, FILTER = NearOperator.GREP, NearOperator.AGGREGATE, NearOperator.FILTER
 
@@ -64,9 +65,10 @@ class Bench:
     def operators(self) -> list[int]:
         return [int(self.dut.operators.value) >> 4 * s & 15 for s in range(SLOTS)]
 
-    async def exchange(self, slot: int, addr: int, cycles: int = 40_000) -> SlotError:
+    async def exchange(self, slot: int, addr: int, cycles: int = 40_000, missed: int = 0) -> SlotError:
         d = self.dut
         d.s_slot.value, d.s_addr.value, d.s_may.value, d.s_go.value = slot, addr, EXCHANGEABLE >> slot & 1, 1
+        d.s_operator.value = missed
         self.words, self.asked, self.decoupled = [], [], []
         for _ in range(3):
             await self.step()
@@ -80,7 +82,7 @@ class Bench:
 
 
 async def begin(dut: Any, seed: int = 1, stall: float = 0.0) -> Bench:
-    await start(dut, s_go=0, s_slot=0, s_addr=0, s_may=0, idle=7, m_icap_ready=0)
+    await start(dut, s_go=0, s_slot=0, s_addr=0, s_may=0, s_operator=0, idle=7, m_icap_ready=0)
     return Bench(dut, seed, stall)
 
 
@@ -154,6 +156,38 @@ async def what_is_refused(dut: Any) -> None:
         assert await b.exchange(slot, 0) == SlotError.FIXED
         assert b.asked == []
     assert b.operators() == [GREP, FILTER, 0]
+
+
+@cocotb.test()
+async def beyond_the_region(dut: Any) -> None:
+    """Of no address that is not in it anything is read, nor of what is there modulo its size."""
+    b = await begin(dut, 5)
+    whole = 1 << REGION_LOG2
+    b.put(0, bitstream(FILTER, 1, b.rng.randbytes(64), shell=SHELL))
+    b.put(whole - 128, bitstream(FILTER, 2, b.rng.randbytes(64), shell=SHELL))
+    for at in (0, whole - 128):
+        for log2 in range(REGION_LOG2, SLOT_ADDR_W):
+            assert await b.exchange(1 + at // 128 % 2, at + (1 << log2)) == SlotError.NOT_ONE
+            assert b.asked == [] and b.words == []
+    assert b.operators() == [GREP, 0, 0]
+    assert await b.exchange(2, whole - 128) == SlotError.OK, "it ends where the region does"
+
+
+@cocotb.test()
+async def not_what_was_missed(dut: Any) -> None:
+    """A library's place has the operator that belongs there, or it is refused."""
+    b = await begin(dut, 6)
+    for turn in range(20):
+        slot, operator = b.rng.choice((1, 2)), b.rng.choice((GREP, AGGREGATE, FILTER))
+        missed = b.rng.choice((0, GREP, AGGREGATE, FILTER, NearOperator.CSV))
+        before = b.operators()
+        b.put(0, bitstream(operator, slot, b.rng.randbytes(64), shell=SHELL))
+        good = missed in (0, operator)
+        assert await b.exchange(slot, 0, missed=missed) == (SlotError.OK if good else SlotError.OTHER), turn
+        assert (b.words != []) == good
+        if good:
+            before[slot] = operator
+        assert b.operators() == before
 
 
 @cocotb.test()

@@ -33,6 +33,7 @@ PROGRAMS: dict[int, near.Program] = {
 WORDS = 1024  # bytes of a bitstream's words
 STRIDE = 2048
 BLOCKS = 16
+MEMORY = NUM_FN << 16  # bytes of the card's, of all functions
 
 
 def store(drive: Driver, at: int, data: bytes) -> None:
@@ -105,6 +106,10 @@ def test_exchange(up: tuple[list[Driver], list[bytes]]) -> None:
     refused(1, good[:-1] + bytes([good[-1] ^ 1]), SlotError.DAMAGED)
     refused(1, good[: 1 << 10], SlotError.NOT_ONE, at=(1 << 16) - (1 << 10))
     refused(0, bitstream(AGGREGATE, 0), SlotError.FIXED)
+    store(pf, 0, good)
+    for beyond in (1 << 16, 1 << 17, 1 << 31):
+        command = slots.exchange_try(pf, 1, beyond)
+        assert (command.status, command.dw0) == (REFUSED, SlotError.NOT_ONE), "it is not what lies at 0"
     pf.sim.card_error(512, 1)
     refused(1, good, SlotError.MEMORY)
     pf.sim.card_error_clear()
@@ -228,6 +233,24 @@ def test_library(up: tuple[list[Driver], list[bytes]]) -> None:
     # The older of the two is the one that goes. It came behind the last command that missed it.
     assert pf.sim.cycle - asked[-2] >= hold - 4096
     assert pf.sim.cycle - asked[-1] <= hold + 65536
+
+
+@pytest.mark.parametrize(("at", "stride"), [(7 << 14, 1 << 14), (0, 2048)])
+def test_library_of_others(up: tuple[list[Driver], list[bytes]], at: int, stride: int) -> None:
+    """What is missed does not bring another operator: neither one that lies at its place, nor one at its address
+    without the bits beyond the memory."""
+    (pf, vf), data = up
+    for slot in (1, 2):
+        store(pf, 4096 * slot, bitstream(GREP, slot))
+        slots.exchange(pf, slot, 4096 * slot)
+    for slot in (1, 2):
+        store(pf, (at + slots.place(FILTER, slot, stride)) % MEMORY, bitstream(AGGREGATE, slot))
+    words = pf.sim.counters()["card.port_words"]
+    slots.library(pf, at, stride)
+    for _ in range(10):
+        assert ask(vf, 1, FILTER, data[1]).status == NOT_LOADED
+    assert slots.get(pf).operators == (GREP, GREP, GREP)
+    assert pf.sim.counters()["card.port_words"] == words
 
 
 def test_reset_of_the_controller(up: tuple[list[Driver], list[bytes]]) -> None:

@@ -2,7 +2,7 @@
 // Exchanges the operator in a slot: a bitstream from card memory, through the configuration port (ICAP).
 //
 //   CHECK   the whole bitstream is read and its CRC-32C compared; a bad one, or one for another design, slot or operator,
-//           changes nothing
+//           or not all in the region, changes nothing
 //   RETIRE  the slot takes no more commands (`off`) until those inside have left
 //   WRITE   it is read again and goes out, a word at a time; the slot is decoupled: its operator is 0
 //   then the slot has the operator that the header names, if this time too all was right
@@ -29,7 +29,8 @@ module db_csd_near_exchange
   input  logic                  rst,          ///< power-on
   input  logic                  s_go,         ///< pulse
   input  logic [2:0]            s_slot,       ///< one that can be exchanged
-  input  logic [ADDR_W-1:0]     s_addr,       ///< a multiple of 64
+  input  logic [SLOT_ADDR_W-1:0] s_addr,      ///< a multiple of 64
+  input  logic [3:0]            s_operator,   ///< that it must have; 0: whichever
   input  logic                  s_may,        ///< the slot is there, and can be exchanged
   output logic                  busy,
   output logic [3:0]              m_error,      ///< of the last one
@@ -63,6 +64,8 @@ module db_csd_near_exchange
   state_e             state_q;
   logic               write_q;              // the second reading
   logic [2:0]         slot_q, row_q;        // row: of the header
+  logic [3:0]         operator_q;           // that was asked for, or 0
+  logic               beyond;               // it does not begin in the region
   logic [3:0]         settle_q;             // cycles in RETIRE: who chooses slots knows that this one is off
   logic [ADDR_W-1:0]  addr_q;
   head_t              head, head_q;
@@ -76,10 +79,12 @@ module db_csd_near_exchange
   assign more    = state_q == BEGIN || (state_q == START && error_q == SLOT_OK);
   assign known   = OPERATORS >> head_q.operator;
   assign same    = ~crc == head_q.crc;
+  assign beyond  = s_addr >> REGION_LOG2 != '0;
   db_csd_near_bitstream #(.DATA_W(DATA_W), .ADDR_W(ADDR_W), .BYTES_W(BYTES_W)) i_bitstream (
-    .clk, .rst, .s_begin(state_q == IDLE && s_go || state_q == RETIRE), .s_addr(state_q == IDLE ? s_addr : addr_q),
-    .s_more(more), .s_bytes(state_q == BEGIN ? BYTES_W'(64) : head_q.bytes[BYTES_W-1:0]), .m_axi_read_req,
-    .m_axi_read_rsp, .m_valid(row_valid), .m_ready(row_ready), .m_data(row), .m_err(row_err), .none);
+    .clk, .rst, .s_begin(state_q == IDLE && s_go || state_q == RETIRE),
+    .s_addr(state_q == IDLE ? ADDR_W'(s_addr) : addr_q), .s_more(more),
+    .s_bytes(state_q == BEGIN ? BYTES_W'(64) : head_q.bytes[BYTES_W-1:0]), .m_axi_read_req, .m_axi_read_rsp,
+    .m_valid(row_valid), .m_ready(row_ready), .m_data(row), .m_err(row_err), .none);
 
   // ---- rows: all are summed, those behind the header go to the port at the second reading
   assign row_ready = is_head || (state_q == ROWS && (!write_q || word_ready));
@@ -109,7 +114,9 @@ module db_csd_near_exchange
 
   // ---- what the header says
   logic fits_q;                              // it lies in the region
+  logic other_q;                             // it is for another slot, or not what was asked for
   always_ff @(posedge clk) begin
+    other_q <= head_q.slot != 4'(slot_q) || (operator_q != NEAR_NONE && head_q.operator != operator_q);
     fits_q <= head_q.bytes != '0 && head_q.bytes <= 32'd1 << (BYTES_W - 1) &&
               33'(head_q.bytes) + 33'(addr_q) + 33'd64 <= 33'd1 << REGION_LOG2;
   end
@@ -119,7 +126,7 @@ module db_csd_near_exchange
       if (head_q.magic != MAGIC || head_q.version != VERSION || head_q.bytes[5:0] != '0 || !fits_q)
         verdict = SLOT_NOT_ONE;
       else if (head_q.shell != SHELL) verdict = SLOT_FOREIGN;
-      else if (head_q.slot != 4'(slot_q)) verdict = SLOT_OTHER;
+      else if (other_q) verdict = SLOT_OTHER;
       else if (!known[0]) verdict = SLOT_UNKNOWN;
     end
   end
@@ -129,13 +136,14 @@ module db_csd_near_exchange
     unique case (state_q)
       IDLE: begin
         slot_q  <= s_slot;
-        addr_q  <= s_addr;
+        addr_q  <= ADDR_W'(s_addr);
+        operator_q <= s_operator;
         write_q  <= 1'b0;
         settle_q <= '0;
         error_q  <= SLOT_OK;
         if (s_go) begin
-          state_q <= s_may ? BEGIN : IDLE;
-          m_error <= s_may ? m_error : SLOT_FIXED;
+          state_q <= s_may && !beyond ? BEGIN : IDLE;
+          m_error <= !s_may ? SLOT_FIXED : beyond ? SLOT_NOT_ONE : m_error;
         end
       end
       BEGIN: begin

@@ -9,14 +9,13 @@ module db_csd_near_policy
   import db_csd_near_pkg::*;
 #(
   parameter int               SLOTS        = 3,   ///< 1..7
-  parameter logic [SLOTS-1:0] EXCHANGEABLE = '1,  ///< what is in these can be exchanged
-  parameter int               ADDR_W       = 40   ///< bits of an address of card memory
+  parameter logic [SLOTS-1:0] EXCHANGEABLE = '1   ///< what is in these can be exchanged
 ) (
   input  logic                  clk,
   input  logic                  rst,        ///< power-on
   input  logic                  s_set,      ///< pulse: the library is set
-  input  logic [ADDR_W-1:0]     s_at,
-  input  logic [4:0]            s_stride,   ///< log2 of a place's bytes; 0: there is no library
+  input  logic [31:0]           s_at,       ///< byte of card memory
+  input  logic [4:0]            s_stride,   ///< log2 of a place's bytes, 7 to 24; 0: there is no library
   input  logic [15:0]           s_hold,     ///< 4096 cycles each
   input  logic [15:0]           s_missed,   ///< pulses, by operator
   input  logic [SLOTS-1:0][3:0] operators,
@@ -25,10 +24,11 @@ module db_csd_near_policy
   /// An exchange that the firmware asks for; the one that begins; it is under way; how it ended.
   input  logic                  s_go,
   input  logic [2:0]            s_slot,
-  input  logic [ADDR_W-1:0]     s_addr,
+  input  logic [31:0]           s_addr,
   output logic                  m_go,
   output logic [2:0]            m_slot,
-  output logic [ADDR_W-1:0]     m_addr,
+  output logic [SLOT_ADDR_W-1:0] m_addr,    ///< which may be beyond it
+  output logic [3:0]            m_operator, ///< that was missed; 0: the firmware asks, for whichever
   input  logic                  busy,
   input  logic [3:0]            s_error,
   /// Of the firmware's exchanges.
@@ -70,7 +70,9 @@ module db_csd_near_policy
     if (goes) begin
       own_q  <= asked_q;
       m_slot <= asked_q ? s_slot : slot;
-      m_addr <= asked_q ? s_addr : s_at + (ADDR_W'({kind - 4'd1, slot}) << s_stride);
+      m_addr <= asked_q ? SLOT_ADDR_W'(s_addr)
+                        : SLOT_ADDR_W'(s_at) + (SLOT_ADDR_W'({kind - 4'd1, slot}) << s_stride);
+      m_operator <= asked_q ? NEAR_NONE : kind;
       if (!asked_q) begin
         kind_q         <= kind;
         missed_q[kind] <= 1'b0;

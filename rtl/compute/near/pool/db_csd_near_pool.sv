@@ -93,23 +93,25 @@ module db_csd_near_pool
   assign operators[POOL] = NEAR_HASH;
   logic              fw_go, fw_busy, library_set, go, may;
   logic [2:0]        fw_slot, go_slot;
-  logic [ADDR_W-1:0] fw_addr, library_at, go_addr;
-  logic [3:0]        fw_error, slot_error;
+  logic [31:0]       fw_addr, library_at;
+  logic [SLOT_ADDR_W-1:0] go_addr;
+  logic [3:0]        fw_error, slot_error, go_operator;
   logic [7:0]        fw_ended;
   logic [4:0]        stride;
   logic [15:0]       hold;
-  db_csd_near_slots #(.NUM_FN(NUM_FN), .SLOTS(POOL), .EXCHANGEABLE(EXCHANGEABLE), .ADDR_W(ADDR_W)) i_slots (
+  db_csd_near_slots #(.NUM_FN(NUM_FN), .SLOTS(POOL), .EXCHANGEABLE(EXCHANGEABLE)) i_slots (
     .clk, .rst(power_rst), .s_ext, .m_ext_rdata(slots_rdata), .operators(operators[POOL-1:0]), .place(asked_place),
     .allowed, .m_go(fw_go), .m_slot(fw_slot), .m_addr(fw_addr), .busy(fw_busy), .s_ended(fw_ended),
     .s_error(fw_error),
     .m_set(library_set), .m_library(library_at), .m_stride(stride), .m_hold(hold));
   assign m_ext_rdata = s_ext.addr[8] ? slots_rdata : programs_rdata;
   if (EXCHANGEABLE != '0) begin : g_exchange
-    db_csd_near_policy #(.SLOTS(POOL), .EXCHANGEABLE(EXCHANGEABLE), .ADDR_W(ADDR_W)) i_policy (
+    db_csd_near_policy #(.SLOTS(POOL), .EXCHANGEABLE(EXCHANGEABLE)) i_policy (
       .clk, .rst(power_rst), .s_set(library_set), .s_at(library_at), .s_stride(stride), .s_hold(hold),
       .s_missed(missed), .operators(operators[POOL-1:0]), .m_wanted(wanted), .s_oldest(oldest[POOL-1:0]),
       .s_go(fw_go), .s_slot(fw_slot),
-      .s_addr(fw_addr), .m_go(go), .m_slot(go_slot), .m_addr(go_addr), .busy(exchanging), .s_error(slot_error),
+      .s_addr(fw_addr), .m_go(go), .m_slot(go_slot), .m_addr(go_addr), .m_operator(go_operator), .busy(exchanging),
+      .s_error(slot_error),
       .m_busy(fw_busy), .m_ended(fw_ended), .m_error(fw_error));
     always_comb begin
       may = 1'b0;
@@ -118,17 +120,18 @@ module db_csd_near_pool
     db_csd_near_exchange #(
       .DATA_W(DATA_W), .ADDR_W(ADDR_W), .SLOTS(POOL), .SHELL(SHELL), .BUILT_IN(BUILT_IN), .REGION_LOG2(CMB_LOG2)
     ) i_exchange (
-      .clk, .rst(power_rst), .s_go(go), .s_slot(go_slot), .s_addr(go_addr), .s_may(may), .busy(exchanging),
-      .m_error(slot_error), .m_axi_read_req, .m_axi_read_rsp, .operators(operators[POOL-1:0]), .off,
+      .clk, .rst(power_rst), .s_go(go), .s_slot(go_slot), .s_addr(go_addr), .s_operator(go_operator), .s_may(may),
+      .busy(exchanging), .m_error(slot_error), .m_axi_read_req, .m_axi_read_rsp, .operators(operators[POOL-1:0]), .off,
       .idle(slot_idle[POOL-1:0]), .m_icap_valid, .m_icap_ready, .m_icap_data);
   end else begin : g_fixed
     logic unused_fixed;
     assign operators[POOL-1:0] = BUILT_IN;
     assign {off, exchanging, m_axi_read_req, m_icap_valid, m_icap_data, wanted} = '0;
-    assign {fw_busy, go, may, go_slot, go_addr} = '0;
+    assign {fw_busy, go, may, go_slot, go_addr, go_operator} = '0;
     assign {fw_error, slot_error} = {2{SLOT_FIXED}};
     always_ff @(posedge clk) fw_ended <= power_rst ? '0 : fw_ended + 8'(fw_go);
     assign unused_fixed = &{1'b0, fw_go, fw_slot, fw_addr, library_set, library_at, stride, hold, missed, oldest,
-                            slot_idle, slot_error, go, may, go_slot, go_addr, m_axi_read_rsp, m_icap_ready};
+                            slot_idle, slot_error, go, may, go_slot, go_addr, go_operator, m_axi_read_rsp,
+                            m_icap_ready};
   end
 endmodule

@@ -9,8 +9,7 @@ module db_csd_near_slots
 #(
   parameter int               NUM_FN       = 1,    ///< functions, 1..17
   parameter int               SLOTS        = 3,    ///< 1..7
-  parameter logic [SLOTS-1:0] EXCHANGEABLE = '0,   ///< what is in these can be exchanged
-  parameter int               ADDR_W       = 40    ///< bits of an address of card memory
+  parameter logic [SLOTS-1:0] EXCHANGEABLE = '0    ///< what is in these can be exchanged
 ) (
   input  logic                  clk,
   input  logic                  rst,            ///< power-on
@@ -21,12 +20,12 @@ module db_csd_near_slots
   output logic [SLOTS-1:0]      allowed,        ///< that the function there may use
   output logic                  m_go,           ///< pulse: exchange
   output logic [2:0]            m_slot,
-  output logic [ADDR_W-1:0]     m_addr,
+  output logic [31:0]           m_addr,
   input  logic                  busy,           ///< that exchange
   input  logic [7:0]            s_ended,        ///< how many have ended
   input  logic [3:0]            s_error,        ///< how the last one did
   output logic                  m_set,          ///< pulse: the library is set
-  output logic [ADDR_W-1:0]     m_library,
+  output logic [31:0]           m_library,
   output logic [4:0]            m_stride,
   output logic [15:0]           m_hold
 );
@@ -64,10 +63,10 @@ module db_csd_near_slots
   end
   assign allowed = NUM_FN == 1 ? shares_q[0] : shares_q[place < PLACE_W'(NUM_FN) ? place : '0];
   assign m_set     = set_q;
-  assign m_library = ADDR_W'(hwif_out.LIBRARY.at.value);
+  assign m_library = hwif_out.LIBRARY.at.value;
   assign m_stride  = hwif_out.FORM.stride.value;
   assign m_hold    = hwif_out.FORM.hold.value;
   assign m_go    = go_q;
   assign m_slot  = hwif_out.GO.slot.value;
-  assign m_addr  = ADDR_W'(hwif_out.FROM.at.value);
+  assign m_addr  = hwif_out.FROM.at.value;
 endmodule
