@@ -52,9 +52,9 @@ static uint32_t error_page(struct request* r) {
 
 static uint32_t smart_page(struct request* r) {
     uint8_t* page = page_of(r);
-    struct hw_counters counters;
     const struct history* before = &r->drive->before;
-    hw_counters(&counters);
+    struct hw_counters io = before->io;
+    store_count(&io, false);
     memset(page, 0, 256);
     bool damaged = r->drive->store.found == STORE_DAMAGED || hw_keys_failed();
     uint32_t media = hw_media_state();
@@ -64,14 +64,14 @@ static uint32_t smart_page(struct request* r) {
     page[4] = (uint8_t)(media >> 8);
     page[5] = (uint8_t)(media >> 16);
     // data units: thousands of 512 bytes, rounded up
-    put64(page + 32, div_u64(before->io.read_sectors + counters.read_sectors + 999, 1000, NULL));
-    put64(page + 48, div_u64(before->io.written_sectors + counters.written_sectors + 999, 1000, NULL));
-    put64(page + 64, before->io.reads + counters.reads);
-    put64(page + 80, before->io.writes + counters.writes);
+    put64(page + 32, div_u64(io.read_sectors + 999, 1000, NULL));
+    put64(page + 48, div_u64(io.written_sectors + 999, 1000, NULL));
+    put64(page + 64, io.reads);
+    put64(page + 80, io.writes);
     put64(page + 112, r->drive->boot->power_cycles);
     put64(page + 128, div_u64(before->us + hw_time() - r->drive->started_at, 3600000000u, NULL));
     put64(page + 144, r->drive->boot->unsafe_shutdowns);
-    put64(page + 160, before->io.media_errors + counters.media_errors);
+    put64(page + 160, io.media_errors);
     put64(page + 176, r->fn->errors.count);
     return 256;
 }

@@ -94,14 +94,13 @@ static void walk_namespace(struct walk* w, struct namespace* ns, struct attachme
 
 /// What is still 0 takes no words: the first save holds up an enable.
 static void walk_history(struct walk* w, struct history* h) {
-    uint64_t* const values[] = {&h->us,       &h->errors,    &h->io.read_sectors, &h->io.written_sectors,
-                                &h->io.reads, &h->io.writes, &h->io.media_errors};
-    const uint32_t count = sizeof values / sizeof values[0];
+    uint64_t* values = (uint64_t*)(void*)h;  // it has nothing else
+    const uint32_t count = sizeof *h / sizeof *values;
     uint32_t there = 0;
-    for (uint32_t i = 0; i < count; i++) there |= (uint32_t)(*values[i] != 0) << i;
+    for (uint32_t i = 0; i < count; i++) there |= (uint32_t)(values[i] != 0) << i;
     word(w, &there);
     for (uint32_t i = 0; i < count; i++) {
-        if (there >> i & 1u) two_words(w, values[i]);
+        if (there >> i & 1u) two_words(w, &values[i]);
     }
 }
 
@@ -251,6 +250,13 @@ static void walk(struct walk* w, struct drive* drive) {
     for (uint32_t i = 1; FUNCTIONS > 1 && i < drive->hw.num_fn; i++) walk_vf(w, drive, i);
 }
 
+void store_count(struct hw_counters* sum, bool off) {
+    struct hw_counters now;
+    hw_counters(&now);
+    uint64_t *to = (uint64_t*)(void*)sum, *counted = (uint64_t*)(void*)&now;
+    for (uint32_t i = 0; i < sizeof now / sizeof *counted; i++) to[i] += off ? -counted[i] : counted[i];
+}
+
 // ---------------------------------------------------------------- load
 /// One copy into the buffers' page. BLANK: it has no magic.
 static enum store_found read_copy(struct drive* drive, bool second) {
@@ -301,13 +307,7 @@ void store_load(struct drive* drive) {
     walk(&w, drive);
     drive->functions[0].errors.count = drive->before.errors;
     if (drive->hw.restarted) {  // the hardware counts on, and what it had counted when this was saved is in it already
-        struct hw_counters now;
-        hw_counters(&now);
-        drive->before.io.read_sectors -= now.read_sectors;
-        drive->before.io.written_sectors -= now.written_sectors;
-        drive->before.io.reads -= now.reads;
-        drive->before.io.writes -= now.writes;
-        drive->before.io.media_errors -= now.media_errors;
+        store_count(&drive->before.io, true);
     }
     if (!ns_fit(drive)) store->found = STORE_DAMAGED;  // those of a larger media
 }
@@ -371,16 +371,10 @@ void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
     if (store->base == 0) return;
     uint32_t* words = saving_of(drive);
-    struct hw_counters now;
     struct history kept = drive->before;
-    hw_counters(&now);
     drive->before.us += hw_time() - drive->started_at;
     drive->before.errors = drive->functions[0].errors.count;
-    drive->before.io.read_sectors += now.read_sectors;
-    drive->before.io.written_sectors += now.written_sectors;
-    drive->before.io.reads += now.reads;
-    drive->before.io.writes += now.writes;
-    drive->before.io.media_errors += now.media_errors;
+    store_count(&drive->before.io, false);
     store->saving = collect(drive);
 #if FUNCTIONS > 1
     store->counted = drive->before;

@@ -41,6 +41,8 @@ struct store {
 #endif
 };
 
+/// Add what the hardware has counted since power-on, or take it off.
+void store_count(struct hw_counters* sum, bool off);
 /// So many registrants of reservations there may be: there is room to save them all.
 uint32_t store_registrants(const struct drive* drive);
 /// At power-on: find the area, and what it says to the drive and the function.
