@@ -46,24 +46,28 @@ module db_csd_results
   localparam int SW       = $clog2(STATUSES);
   logic [N-1:0]         grant;
   logic [$clog2(N)-1:0] index;
-  logic                 any, take, res_valid_q;
+  logic                 any, take, res_valid_q, mine, leaves;
+  logic [CSD_TAG_W-AW-1:0] upper;
   result_t              res, res_q;
   logic [AW:0]          todo_q;
   db_arb_rr #(.N(N)) i_arb (
     .clk, .rst, .req(s_res_valid), .ack(take), .gnt_valid(any), .gnt(grant), .gnt_idx(index));
-  assign take        = any && (!res_valid_q || m_res_ready);
+  assign take        = any && (!res_valid_q || leaves);
   assign s_res_ready = take ? grant : '0;
   assign res         = s_res[index];
-  db_ram_sdp #(.WIDTH($bits(res_cmd_t)), .DEPTH(DEPTH)) i_whose (
-    .clk, .we(s_cmd_valid), .waddr(s_cmd_tag[AW-1:0]), .wdata(s_cmd), .re(take), .raddr(res.tag[AW-1:0]),
-    .rdata(m_res_cmd));
+  // A result that waits very long, as others' commands with results go on, may find its place taken: it is dropped.
+  db_ram_sdp #(.WIDTH(CSD_TAG_W - AW + $bits(res_cmd_t)), .DEPTH(DEPTH)) i_whose (
+    .clk, .we(s_cmd_valid), .waddr(s_cmd_tag[AW-1:0]), .wdata({s_cmd_tag[CSD_TAG_W-1:AW], s_cmd}), .re(take),
+    .raddr(res.tag[AW-1:0]), .rdata({upper, m_res_cmd}));
+  assign mine   = upper == res_q.tag[CSD_TAG_W-1:AW];
+  assign leaves = res_valid_q && (m_res_ready || !mine);
   always_ff @(posedge clk) begin
-    if (m_res_ready) res_valid_q <= 1'b0;
+    if (leaves) res_valid_q <= 1'b0;
     if (take) begin
       res_valid_q <= 1'b1;
       res_q       <= res;
     end
-    todo_q <= todo_q + (AW + 1)'(s_cmd_valid) - (AW + 1)'(res_valid_q && m_res_ready);
+    todo_q <= todo_q + (AW + 1)'(s_cmd_valid) - (AW + 1)'(leaves);
     if (rst) begin
       res_valid_q <= 1'b0;
       todo_q      <= '0;
@@ -111,7 +115,7 @@ module db_csd_results
     end
   end
 
-  assign m_res_valid = res_valid_q;
+  assign m_res_valid = res_valid_q && mine;
   assign m_res       = res_q;
   assign reducing    = todo_q != '0;
 endmodule
