@@ -47,6 +47,7 @@ async def place_of_another(dut: Any) -> None:
         getattr(dut, name).value = 0
     dut.m_res_ready.value = 1
     await start(dut)
+    await FallingEdge(dut.clk)
     for tag in range(5, 5 + DEPTH + 1):
         dut.s_cmd_valid.value, dut.s_cmd_tag.value = 1, tag
         dut.s_cmd.value = COMMAND.pack(cid=0x1000 + tag)
