@@ -43,13 +43,13 @@ module db_host_nvme_check
 );
   localparam int SQ_LOG2_MAX = $clog2(2 * NUM_CMDS / NUM_QP);
 
-  // The largest CAP.DSTRD with which the last queue's doorbell is still there.
-  function automatic int most_stride();
-    most_stride = 0;
+  // The least CAP.DSTRD with which the last queue's doorbell is not there any more; 16: none.
+  function automatic int stride_beyond();
+    stride_beyond = 0;
     for (int d = 0; d < 16; d++)
-      if (BAR_LOG2 == 0 || 4096 + ((2 * NUM_QP + 2) * 4 << d) <= 1 << BAR_LOG2) most_stride = d;
+      if (BAR_LOG2 == 0 || 4096 + ((2 * NUM_QP + 2) * 4 << d) <= 1 << BAR_LOG2) stride_beyond = d + 1;
   endfunction
-  localparam logic [3:0] MOST_STRIDE = 4'(most_stride());
+  localparam logic [4:0] STRIDE_BEYOND = 5'(stride_beyond());
 
   // ---- table of steps
   fail_e      bad_new;
@@ -66,7 +66,7 @@ module db_host_nvme_check
       STEP_CAP_HI: begin
         if (!answer[5]) bad_new = FAIL_COMMAND_SET;
         else if (answer[19:16] != '0) bad_new = FAIL_PAGE_SIZE;
-        else if (answer[3:0] > MOST_STRIDE) bad_new = FAIL_BAR;
+        else if ({1'b0, answer[3:0]} >= STRIDE_BEYOND) bad_new = FAIL_BAR;
       end
       STEP_WAIT_OFF: again_new = answer[0];
       STEP_WAIT_ON: begin

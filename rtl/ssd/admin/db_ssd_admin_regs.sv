@@ -244,9 +244,9 @@ module db_ssd_admin_regs
   end
 
   // ---- what it starts
-  assign start = '{sleep: out.SLEEP.go.value, turn: out.SLEEP.turn.value, copy: out.COPY_CMD.go.value, completion: out.COMPLETION_STATUS.go.value,
-                   queue_ctx: out.QUEUE_CTX_CTL.go.value, media: out.MEDIA_CMD.go.value,
-                   store: out.STORE_CMD.go.value, abort_cmd: out.ABORT.go.value,
+  assign start = '{sleep: out.SLEEP.go.value, turn: out.SLEEP.turn.value, copy: out.COPY_CMD.go.value,
+                   completion: out.COMPLETION_STATUS.go.value, queue_ctx: out.QUEUE_CTX_CTL.go.value,
+                   media: out.MEDIA_CMD.go.value, store: out.STORE_CMD.go.value, abort_cmd: out.ABORT.go.value,
                    write_namespace: out.NS_CTL.go.value};
   assign copy = '{op: copy_op_e'(out.COPY_CMD.op.value), fn: out.COPY_CMD.fn.value,
                   host: {out.COPY_HOST_HI.V.value, out.COPY_HOST_LO.V.value}, ram: out.COPY_RAM.V.value[19:2],

@@ -224,7 +224,8 @@ module db_ssd_decode
     s1_d.op        = ops[s1_d.set];
     // VSL is MDTS: what is read to nobody, a Verify, would else hold up all Reads behind it for as long as it likes.
     for (int i = 0; i < 2; i++)
-      s1_d.bad_size[i] = (s1_d.op.user_data || s1_d.op.counts_read) && (sqe.cdw12[15:0] >> (MDTS_LOG2 - (i == 1 ? 12 : 9))) != '0;
+      s1_d.bad_size[i] = (s1_d.op.user_data || s1_d.op.counts_read) &&
+                         (sqe.cdw12[15:0] >> (MDTS_LOG2 - (i == 1 ? 12 : 9))) != '0;
     s1_d.fua       = (sqe.cdw12[30] || cache_off[place]) && s1_d.op.has_fua;
     s1_d.aborted   = s_abort;
     s1_d.unread    = NUM_FN > 1 && s_sqe.err;
