@@ -10,6 +10,7 @@ import random
 import copies
 import pytest
 from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
+from doorbell.device.drives import ModelDrive
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
@@ -35,6 +36,26 @@ def whole(make_drive_once: MakeDrive) -> Driver:
 @pytest.fixture
 def striped(make_drive: MakeDrive) -> Driver:
     return card(make_drive, STRIPE=1)
+
+
+@pytest.mark.parametrize("lie", [{"dstrd": 10}, {"mpsmin": 1}], ids=["doorbells behind its BAR", "large pages"])
+def test_an_ssd_that_cannot_be_brought_up(make_drive: MakeDrive, lie: dict[str, int]) -> None:
+    """It is given up, and nothing is written where another device may be. Its blocks are errors, the other's are there."""
+    ssds = [ModelDrive(size=SIZE), ModelDrive(size=SIZE, **lie)]
+    drive = make_drive(top="db_vcsd", params=PARAMS, ssds=ssds, media_size=PARAMS["NUM_SSD"] * SIZE)
+    drive.start(queues=2, entries=64)
+    one_of_all(drive)
+    half = SIZE // 512
+    for _ in range(400):
+        if card_of(drive.sim).dead == 2:
+            break
+        drive.advance(25_000)
+    assert card_of(drive.sim).dead == 2
+    statuses = [c.status for c in try_all(drive, NvmOpc.READ, [0, half, 8, half + 8, 16])]
+    good, bad = Status.SUCCESS, Status.READ_ERROR
+    assert statuses == [good, bad, good, bad, good]
+    drive.write(24, bytes(range(256)) * 16)
+    assert drive.read(24, 8) == bytes(range(256)) * 16
 
 
 def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:
