@@ -134,6 +134,12 @@ static void at_rest(void) {
     longjmp(model.end, 1);
 }
 
+void hw_turn(uint64_t wake) {
+    (void)wake;
+    model.calls = 0;
+    if (++model.sleeps > MOST_SLEEPS) broken("never comes to rest", model.sleeps);
+}
+
 void hw_sleep(uint32_t events, uint64_t wake) {
     model.calls = 0;
     if (++model.sleeps > MOST_SLEEPS) broken("never comes to rest", model.sleeps);
