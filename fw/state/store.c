@@ -92,9 +92,11 @@ static void walk_namespace(struct walk* w, struct namespace* ns, struct attachme
     for (uint32_t i = 0; i < 4 && b->own; i++) word(w, &b->parameters[i]);
 }
 
+_Static_assert(sizeof(struct history) == 7 * sizeof(uint64_t), "seven numbers, in the order in which they are saved");
+
 /// What is still 0 takes no words: the first save holds up an enable.
 static void walk_history(struct walk* w, struct history* h) {
-    uint64_t* values = (uint64_t*)(void*)h;  // it has nothing else
+    uint64_t* values = (uint64_t*)(void*)h;
     const uint32_t count = sizeof *h / sizeof *values;
     uint32_t there = 0;
     for (uint32_t i = 0; i < count; i++) there |= (uint32_t)(values[i] != 0) << i;

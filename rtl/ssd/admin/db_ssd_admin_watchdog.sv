@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Watches the admin processor: one that has trapped, or whose firmware's loop stands for half a second, is dead. Then CSTS.CFS tells the
-// host, and nothing is fetched any more. The reset that the host asks for next starts the processor again; its firmware
-// finds `restarted` and lets the data path come to rest before anything else. So does one that a link reset starts.
+// Watches the admin processor: one that has trapped, or whose firmware's loop stands for half a second, is dead. Then
+// CSTS.CFS tells the host, and nothing is fetched any more. The reset that the host asks for next starts the processor
+// again; its firmware finds `restarted` and lets the data path come to rest before anything else. So does one that a
+// link reset starts.
 //
 // Why: a turn of the loop takes milliseconds, and what takes longer it sleeps for; so nobody else would ever end it. With
 // much to do it does not sleep between two turns, so it says where one ends.

@@ -68,8 +68,8 @@ async def counters_begin_anew(dut: Any) -> None:
     assert await b.read(0x10) == await b.read(0x1808) == 0
 
 
-async def capture_beside_one_that_is_down(dut: Any) -> Bench:
-    """A capture whose drive 1 is down from its fourth block on."""
+async def capture_beside_one_that_is_down(dut: Any) -> tuple[Bench, Any]:
+    """A capture whose drive 1 is down from its fourth block on, and has marked blocks; the words of all drives."""
     b = Bench(dut, N, DATA, STREAM)
     await b.start()
     await b.write(0x40, FIRST)
@@ -80,7 +80,9 @@ async def capture_beside_one_that_is_down(dut: Any) -> Bench:
         b.feed(b.block(k))
     await up_to(b, 3)
     b.drives[1].up = False
-    return b
+    await up_to(b, 6)
+    await b.wait(200)
+    return b, dut.i_control.i_counters.i_ram.mem_q
 
 
 async def finished(b: Bench) -> None:
@@ -101,10 +103,7 @@ async def up_to(b: Bench, blocks: int) -> None:
 @cocotb.test()
 async def a_run_of_marked_blocks_is_cut_at_its_longest(dut: Any) -> None:
     """A run has 28 bits, its reason those above: what does not fit begins another run, of the same reason."""
-    b = await capture_beside_one_that_is_down(dut)
-    ram = dut.i_control.i_counters.i_ram.mem_q
-    await up_to(b, 6)
-    await b.wait(200)
+    b, ram = await capture_beside_one_that_is_down(dut)
     first, length = await words(b, 1, RUN, 2)
     assert (first, length >> 28) == (FIRST + 3, DOWN), "blocks that it has no more are marked"
     there = length & LONGEST
@@ -121,10 +120,7 @@ async def a_run_of_marked_blocks_is_cut_at_its_longest(dut: Any) -> None:
 @cocotb.test()
 async def a_full_list_takes_no_part_of_a_run(dut: Any) -> None:
     """The list's last run at its longest: what does not fit is counted as one more, and changes none of the list."""
-    b = await capture_beside_one_that_is_down(dut)
-    ram = dut.i_control.i_counters.i_ram.mem_q
-    await up_to(b, 6)
-    await b.wait(200)
+    b, ram = await capture_beside_one_that_is_down(dut)
     ram[1 << 9 | 1 << 6 | NUM_RUNS].value = 16
     ram[1 << 9 | 1 << 6 | RUN + 31].value = DOWN << 28 | LONGEST
     before = await words(b, 1, RUN, 32)
@@ -136,10 +132,7 @@ async def a_full_list_takes_no_part_of_a_run(dut: Any) -> None:
 @cocotb.test()
 async def the_number_of_runs_stays_at_its_end(dut: Any) -> None:
     """Beginning at 0 again, it would say that nothing is marked, and the list would be written over."""
-    b = await capture_beside_one_that_is_down(dut)
-    ram = dut.i_control.i_counters.i_ram.mem_q
-    await up_to(b, 6)
-    await b.wait(200)
+    b, ram = await capture_beside_one_that_is_down(dut)
     b.drives[1].up = True
     ram[1 << 9 | 1 << 6 | NUM_RUNS].value = END - 2
     before = await words(b, 1, RUN, 32)
