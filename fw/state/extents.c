@@ -103,24 +103,24 @@ bool extents_settle(struct drive* drive) {
     bool fits = true;
     mark(drive, 0);
     e->count = 0;
-    for (uint32_t g = 0; g < total; g++) {
-        if (!used(drive, g)) {
+    for (uint32_t g = 0; g < total; g++, next = behind(next)) {
+        if (!used(drive, g)) {  // a run goes on behind it, so that a deletion makes no more of them
             hw_extent_release(g);
-            run = NULL;
             continue;
         }
         uint32_t place = hw_extent(g);
         if (run && place == next) {
-            run->count++;
+            run->count = (uint16_t)(g + 1u - run->granule);
         } else if (place == default_of(e, g)) {
             run = NULL;
         } else if (e->count == EXTENT_RUNS) {
+            run = NULL;
             fits = false;
         } else {
             run = &e->runs[e->count++];
             *run = (struct extent_run){.granule = (uint16_t)g, .count = 1, .place = place};
         }
-        next = behind(place);
+        next = place;
     }
     return fits;
 }
@@ -134,7 +134,7 @@ void extents_restore(struct drive* drive) {
     for (uint32_t i = 0; i < e->count; i++) {
         uint32_t place = e->runs[i].place;
         for (uint32_t g = e->runs[i].granule; g < e->runs[i].granule + (uint32_t)e->runs[i].count && g < total; g++) {
-            if (place) hw_extent_put(g, place);
+            if (place && used(drive, g)) hw_extent_put(g, place);
             bits_of(drive)[g / 32u] &= ~(1u << (g & 31u));  // wherever that is: not at its default place
             place = behind(place);
         }

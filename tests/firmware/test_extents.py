@@ -61,3 +61,47 @@ def test_the_largest_table_is_filled_within_a_turn(fw: ctypes.CDLL, ssds: int) -
         assert cycles.value < WATCHED // 10, "the firmware takes most of the time itself"
         assert fw.nothing_behind_the_page()
     assert not fw.create(3, 1, ANY)
+
+
+def test_a_deletion_makes_no_more_runs(fw: ctypes.CDLL) -> None:
+    """There are 32 at most. One of three drives that lie behind each other goes, and another that stands between two: the
+    others are where they were, after power too."""
+    empty(fw)
+    for nsid in range(1, 32):
+        assert fw.create(nsid, 1, on(nsid % 2))
+    for nsid in (32, 33, 34):
+        assert fw.create(nsid, 3, on(0))
+    assert fw.runs() == 32
+    assert not fw.create(35, 1, on(1)), "one more would not be kept"
+    sizes = {n: 1 if n < 32 else 3 for n in range(1, 35)}
+    for gone in (33, 7):
+        fw.delete(gone)
+        del sizes[gone]
+        before = where(fw, sizes)
+        assert fw.save(1 << 30) and powered(fw) == LOADED
+        assert where(fw, sizes) == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_is_where_it_was_after_power(fw: ctypes.CDLL, seed: int) -> None:
+    rng = random.Random(seed)
+    ssds = rng.randrange(4)
+    card = {"ssds": ssds, "each": 64 >> ssds, "stripe": rng.randrange(2)}
+    empty(fw, **card)
+    sizes: dict[int, int] = {}
+    for _ in range(300):
+        if rng.random() < 0.55 and len(sizes) < NUM_NS:
+            nsid = next(n for n in range(1, NUM_NS + 1) if n not in sizes)
+            log2 = rng.randrange(ssds + 1)
+            wanted = rng.choice([ANY, on(rng.randrange(1 << ssds >> log2) << log2, log2)])
+            count = rng.choice([1, 1, 1, 2, 3, 9])
+            if fw.create(nsid, count, wanted):
+                sizes[nsid] = count
+        elif sizes:
+            nsid = rng.choice(sorted(sizes))
+            fw.delete(nsid)
+            del sizes[nsid]
+        before = where(fw, sizes)
+        assert all(place for places in before.values() for place in places)
+        assert fw.save(1 << 30) and powered(fw, **card) == LOADED
+        assert where(fw, sizes) == before
