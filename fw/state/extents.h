@@ -26,6 +26,7 @@ struct extent_run {
 
 struct extents {
     struct hw_extents hw;
+    bool elsewhere;  // what was saved is of hardware whose places are others
     uint32_t count;  // of runs
     struct extent_run runs[EXTENT_RUNS];
 };

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import ctypes
 import random
+import struct
 
 import pytest
-from store_firmware import LOADED, made, wipe
+from doorbell.compute.near import crc32c
+from store_firmware import DAMAGED, LOADED, area, made, wipe
 
 NUM_NS = 48
 PAGES = 1 << 18  # of the medium, with the settings
@@ -105,3 +107,49 @@ def test_all_is_where_it_was_after_power(fw: ctypes.CDLL, seed: int) -> None:
         assert all(place for places in before.values() for place in places)
         assert fw.save(1 << 30) and powered(fw, **card) == LOADED
         assert where(fw, sizes) == before
+
+
+XTS = 3  # whose slot has no key
+
+
+def locked(fw: ctypes.CDLL) -> bool:
+    shown = (ctypes.c_uint32 * (65 * 3)).in_dll(fw, "shown")
+    return all(shown[3 * nsid + 1] == XTS for nsid in range(1, NUM_NS + 1))
+
+
+def test_hardware_whose_places_are_others(fw: ctypes.CDLL) -> None:
+    """Larger SSDs, more of them, other granules, stripes: what was saved says nothing of where blocks are there. So nobody
+    gets what now lies at his addresses; on the hardware that saved it, all is as it was."""
+    empty(fw, ssds=1, each=64)
+    media, sizes = area(fw), {1: 5, 2: 3}
+    assert fw.create(1, 5, ANY) and fw.create(2, 3, on(1))
+    before = where(fw, sizes)
+    assert fw.save(1 << 30)
+    saved = list(media)
+    for other in ({"ssds": 1, "each": 65}, {"ssds": 2, "each": 64}, {"ssds": 2, "each": 32},
+                  {"ssds": 1, "each": 64, "stripe": 1}, {"ssds": 1, "each": 32, "granule": 21},
+                  {"ssds": 1, "each": 64, "granule": 21}):  # fmt: skip
+        media[:] = saved
+        assert powered(fw, **other) == DAMAGED and locked(fw), other
+        assert fw.runs() == 0
+    media[:] = saved
+    assert powered(fw, ssds=1, each=64) == LOADED and not locked(fw)
+    assert where(fw, sizes) == before
+
+
+def test_settings_without_what_places_mean(fw: ctypes.CDLL) -> None:
+    """A firmware that saved how many runs there are, and not of what hardware, is believed."""
+    empty(fw, ssds=1, each=64)
+    media, sizes = area(fw), {1: 5, 2: 3}
+    assert fw.create(1, 5, ANY) and fw.create(2, 3, on(1))
+    before = where(fw, sizes)
+    assert fw.runs() == 1 and fw.save(1 << 30)
+    at = max((0, 1024), key=lambda copy: media[copy + 1])
+    words = list(media[at : at + 4 + media[at + 2]])
+    (count,) = [i for i, word in enumerate(words) if i > 3 and word == 64 << 16 | 1 << 12 | 20 << 6 | 1]
+    words[count] = 1
+    checked = words[1:3] + words[4:]
+    words[3] = crc32c(struct.pack(f"<{len(checked)}I", *checked))
+    media[at : at + len(words)] = words
+    assert powered(fw, ssds=1, each=64) == LOADED
+    assert where(fw, sizes) == before
