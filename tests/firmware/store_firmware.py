@@ -243,6 +243,14 @@ int save_slowly(uint32_t when, uint32_t n)
     slow = false;
     return !drive.store.stale;
 }
+void attach(uint32_t place, uint32_t nsid) { functions[place].ns[nsid].attached = true; }
+/* Functions that have a namespace, a bit each. */
+uint32_t attached(uint32_t nsid)
+{
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < FUNCTIONS; i++) bits |= (uint32_t)functions[i].ns[nsid].attached << i;
+    return bits;
+}
 int nothing_behind_the_page(void)
 {
     const uint8_t *end = (const uint8_t *)(&buffers + 1);

@@ -167,6 +167,24 @@ def test_namespaces_of_larger_hardware_take_their_room(several: ctypes.CDLL) -> 
     assert several.state() == want and several.registrants() == registered
 
 
+def test_namespaces_of_a_larger_media(several: ctypes.CDLL) -> None:
+    """They do not fit on this one, so it is as new, but for what is locked. Nothing of them is left: who had one has not what now
+    has its number, and who had reserved it bars nobody."""
+    wipe(several)
+    several.power_on(PAGES, NUM_NS, 16)
+    for n in range(1, NUM_NS + 1):
+        several.change(n)
+        several.attach(n, n)
+    assert several.register_all() and several.save(1 << 30)
+    assert several.power_on(PAGES, NUM_NS, 16) == LOADED
+    assert all(several.attached(n) >> n & 1 for n in range(1, NUM_NS + 1)) and several.registrants()
+    assert several.power_on(PAGES // 2, NUM_NS, 16) == DAMAGED
+    assert [several.attached(n) for n in range(1, NUM_NS + 1)] == [1] * NUM_NS, "the PF's alone"
+    assert [op for _, op, _ in shown(several)[1 : 1 + NUM_NS]] == [3] * NUM_NS
+    assert all(valid & 6 == 0 for valid, _, _ in shown(several)), "blocks of 512 bytes, which may be written"
+    assert several.registrants() == 0
+
+
 def test_more_than_there_is_room_for(several: ctypes.CDLL) -> None:
     """Registrants of smaller hardware, and then a larger one's namespaces: such a save fails, that before is kept."""
     wipe(several)
