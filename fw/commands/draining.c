@@ -96,6 +96,7 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
         if (status == WAIT) return WAIT;
         if (status != ST_SUCCESS) return change_ends(r, status, true);  // those that are done are
         wiped(r, r->at);
+        r->drive->store.part = true;
         r->step = NEXT;
     }
 }

@@ -379,7 +379,9 @@ static bool collect(struct drive* drive) {
 
 void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
-    if (store->base == 0) return;
+    store->part = false;
+    store->stale = store->base != 0;
+    if (!store->stale) return;
     uint32_t* words = saving_of(drive);
     struct history kept = drive->before;
     drive->before.us += hw_time() - drive->started_at;
@@ -390,7 +392,6 @@ void store_save_start(struct drive* drive) {
     store->counted = drive->before;
 #endif
     drive->before = kept;
-    store->stale = true;
     if (!store->saving) return;
     words[W_CRC] = crc(words);
 #if FUNCTIONS > 1
