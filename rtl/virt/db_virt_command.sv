@@ -5,7 +5,8 @@
 //
 // What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
 // An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
-// and what is nowhere. All that is left of the stretch is zeroed all the same.
+// and what is nowhere. All that is left of the stretch is zeroed all the same. What is zeroed on an SSD that still has Writes of
+// before a reset waits until it has ended them (`fence`): they would come onto the zeros.
 // Latency: 2 cycles for each granule and 6 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
@@ -18,6 +19,7 @@ module db_virt_command
   input  logic                     clk,
   input  logic                     rst,
   input  ssd_state_t [NUM_SSD-1:0] ssd,
+  input  logic [NUM_SSD-1:0]       fence,   ///< it has Writes of before a reset (db_virt_write_lane)
   output logic                     idle,
   /// 0 flush, 1 zero; the answer is a pulse
   input  logic                     s_cmd_valid,
@@ -77,7 +79,7 @@ module db_virt_command
   assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
   assign bad    = zero_q && (misfit_q || !now.present);
   assign room   = !out_q[OUT_W-1];
-  assign offers       = asks_q && !bad && now.present && (now.up || now.dead) && room;
+  assign offers = asks_q && !bad && now.present && (now.up || now.dead) && room && !(zero_q && fence[INDEX_W'(which)]);
   assign m_cmd_valid  = state_q == ST_OFFER;
   assign m_cmd_ssd    = which;
   assign m_cmd        = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
