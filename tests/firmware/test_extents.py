@@ -52,8 +52,8 @@ def where(fw: ctypes.CDLL, sizes: dict[int, int]) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize("ssds", [0, 1, 3])
 def test_the_largest_table_is_filled_within_a_turn(fw: ctypes.CDLL, ssds: int) -> None:
-    """The watchdog takes a processor for dead whose turn takes half a second; nobody else is served meanwhile. An SSD as a
-    whole, then all that is left, whose default places are partly taken."""
+    """The watchdog takes a processor for dead whose turn takes half a second; nobody else is served meanwhile. An
+    SSD as a whole, then all that is left, whose default places are partly taken."""
     each = 32768 >> ssds
     empty(fw, ssds=ssds, each=each)
     cycles = ctypes.c_uint64.in_dll(fw, "cycles")
@@ -66,8 +66,8 @@ def test_the_largest_table_is_filled_within_a_turn(fw: ctypes.CDLL, ssds: int) -
 
 
 def test_a_deletion_makes_no_more_runs(fw: ctypes.CDLL) -> None:
-    """There are 32 at most. One of three drives that lie behind each other goes, and another that stands between two: the
-    others are where they were, after power too."""
+    """There are 32 at most. One of three drives that lie behind each other goes, and another that stands between two:
+    the others are where they were, after power too."""
     empty(fw)
     for nsid in range(1, 32):
         assert fw.create(nsid, 1, on(nsid % 2))
@@ -118,8 +118,8 @@ def locked(fw: ctypes.CDLL) -> bool:
 
 
 def test_hardware_whose_places_are_others(fw: ctypes.CDLL) -> None:
-    """Larger SSDs, more of them, other granules, stripes: what was saved says nothing of where blocks are there. So nobody
-    gets what now lies at his addresses; on the hardware that saved it, all is as it was."""
+    """Larger SSDs, more of them, other granules, stripes: what was saved says nothing of where blocks are there. So
+    nobody gets what now lies at his addresses; on the hardware that saved it, all is as it was."""
     empty(fw, ssds=1, each=64)
     media, sizes = area(fw), {1: 5, 2: 3}
     assert fw.create(1, 5, ANY) and fw.create(2, 3, on(1))

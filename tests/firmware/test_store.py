@@ -168,8 +168,8 @@ def test_namespaces_of_larger_hardware_take_their_room(several: ctypes.CDLL) -> 
 
 
 def test_namespaces_of_a_larger_media(several: ctypes.CDLL) -> None:
-    """They do not fit on this one, so it is as new, but for what is locked. Nothing of them is left: who had one has not what now
-    has its number, and who had reserved it bars nobody."""
+    """They do not fit on this one, so it is as new, but for what is locked. Nothing of them is left: who had one has
+    not what now has its number, and who had reserved it bars nobody."""
     wipe(several)
     several.power_on(PAGES, NUM_NS, 16)
     for n in range(1, NUM_NS + 1):

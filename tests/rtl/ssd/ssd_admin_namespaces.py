@@ -89,8 +89,8 @@ async def format_nvm(dut):
 
 @cocotb.test()
 async def what_was_formatted_before_a_reset_outlasts_power(dut):
-    """Format of two namespaces, and a reset when the first one is done: a host that goes on with what it finds, and is told that
-    it is written, finds the same after power."""
+    """Format of two namespaces, and a reset when the first one is done: a host that goes on with what it finds, and is
+    told that it is written, finds the same after power."""
     b = await started(dut, 23)
     await b.run(0x0D, nsid=1, dw10=1)
     for nsid in (1, 2):

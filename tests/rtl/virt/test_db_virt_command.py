@@ -151,8 +151,8 @@ class Bench:
 
 async def begin(dut: Any, seed: int, rate: float = 1.0) -> Bench:
     b = Bench(dut, seed, rate)
-    ports = "ssd fence s_cmd_valid s_op s_addr s_bytes s_look_ready s_extent m_card_ready s_card_rsp_valid s_card_rsp_err"
-    await start(dut, **dict.fromkeys((*ports.split(), "m_cmd_ready", "s_end_valid", "s_end_err"), 0))
+    ports = "ssd s_cmd_valid s_op s_addr s_bytes s_look_ready s_extent m_card_ready s_card_rsp_valid s_card_rsp_err"
+    await start(dut, **dict.fromkeys((*ports.split(), "fence", "m_cmd_ready", "s_end_valid", "s_end_err"), 0))
     return b
 
 
@@ -234,8 +234,8 @@ async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
 
 @cocotb.test()
 async def what_was_zeroed_is_flushed_alone(dut: Any) -> None:
-    """With an address: SSDs that have zeroed nothing are not asked, so one that is dead is nobody else's error. One that has
-    zeroed something and has been away since is."""
+    """With an address: SSDs that have zeroed nothing are not asked, so one that is dead is nobody else's error. One
+    that has zeroed something and has been away since is."""
     b = await begin(dut, 9, 0.7)
     b.table = [Extent(g, g % 2) for g in range(4)]
     b.dead, b.fails, b.up = 4, 4, ALL & ~4

@@ -150,7 +150,7 @@ async def zeroes_of_hosts_wait_for_their_own_ssd(dut: Any) -> None:
 
 @cocotb.test()
 async def the_firmware_zeroes_behind_what_was_written_before_a_reset(dut: Any) -> None:
-    """An SSD may do what it has in any order: a Write that a reset has forgotten must not come onto zeros of a Format."""
+    """An SSD does what it has in any order: a Write that a reset has forgotten must not come onto zeros of a Format."""
     b = Bench(dut, 15)
     await b.start()
     last = b.num - 1

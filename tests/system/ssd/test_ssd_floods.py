@@ -179,8 +179,8 @@ def test_blocks_that_are_being_zeroed_are_nobodys(make_drive: MakeDrive, how: st
 
 
 def test_what_was_formatted_before_a_reset_outlasts_power(make_drive: MakeDrive, tmp_path: Path) -> None:
-    """Format of two namespaces by a VF that is reset when the first one is done. It goes on with what it finds, and that is so
-    when power comes back."""
+    """Format of two namespaces by a VF that is reset when the first one is done. It goes on with what it finds, and
+    that is so when power comes back."""
     image = str(tmp_path / "media")
     pf, vf, _ = owners(make_drive, image=image, **ZEROES)
     both = [vf.nsid, namespaces.create(pf, 16384)]
