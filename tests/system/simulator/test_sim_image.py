@@ -87,6 +87,21 @@ def test_truncated_image(device: Device, image: Path) -> None:
         assert data[at : at + CHUNK] == pattern(CHUNK, seed)
 
 
+def test_pages_of_a_truncated_image_cost_no_mappings(device: Device, image: Path) -> None:
+    """A process has only so many of them (65,530), and a large image more pages: without one left the signal ends it."""
+
+    def mappings() -> int:
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    os.truncate(image, 0)
+    before = mappings()
+    for at in range(0, 100 * 8192, 8192):
+        assert errors_of(device, MEDIA_READ, at, 512) > 0
+    assert mappings() < before + 20
+    with pytest.raises(SimError, match="could not be written out"):
+        device.sim.close()
+
+
 def test_truncated_in_a_page(device: Device, image: Path) -> None:
     """What the file has no more of a page does not read as zeros once an access has met the end."""
     end = (4 << 20) + 512
