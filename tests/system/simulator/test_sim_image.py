@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell.device.drives import ModelDrive, ssd_drive
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.functional_memory import MediaFile
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
+from doorbell.device.switch_sim import SwitchSim
 from doorbell.record.recording import make_image
 from endpoint_device import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 from own_mounts import own_mounts
+from switch_card import BARS, PART, WINDOW, Card
 
 MEDIA = 16 << 20
 CHUNK = 16384  # of one operation of the endpoint
@@ -88,7 +91,7 @@ def test_truncated_image(device: Device, image: Path) -> None:
 
 
 def test_pages_of_a_truncated_image_cost_no_mappings(device: Device, image: Path) -> None:
-    """A process has only so many of them (65,530), and a large image more pages: without one left the signal ends it."""
+    """A process has only so many of them (65,530), and a large image more pages: without one the signal ends it."""
 
     def mappings() -> int:
         return len(Path("/proc/self/maps").read_text().splitlines())
@@ -111,6 +114,26 @@ def test_truncated_in_a_page(device: Device, image: Path) -> None:
     assert errors_of(device, MEDIA_READ, end, 512) > 0 and errors_of(device, MEDIA_READ, 4 << 20, 512) == 0
     with pytest.raises(SimError, match="could not be written out"):
         device.sim.close()
+
+
+def test_image_of_a_drive_in_another_simulation(image: Path) -> None:
+    """An SSD of ours has a library of its own beside the card's. It is told of its image's faults, whichever of the two
+    has the signal's handler."""
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), image=str(image), media_size=MEDIA)
+    card = Card(SwitchSim(library(256, num_ssd=2), [ssd, ModelDrive(size=MEDIA)], ssd_pages=MEDIA // 4096))
+
+    def errors(op: int, at: int) -> int:
+        for register, value in ((0x10, 512), (0x14, at), (0x18, op)):
+            card.poke(BARS[0] + register, value)
+        while card.peek(BARS[0] + 0x20)[3] >> 7:
+            card.sim.run(100)
+        return struct.unpack("<I", card.peek(BARS[0] + ERRORS))[0]
+
+    assert errors(MEDIA_WRITE, 8 << 20) == errors(MEDIA_READ, 8 << 20) == 0
+    os.truncate(image, 4 << 20)
+    assert errors(MEDIA_READ, 8 << 20) == 512 // 32
+    with pytest.raises(SimError, match="could not be written out"):
+        card.sim.close()
 
 
 def test_flushes_fail_for_good(image: Path) -> None:
