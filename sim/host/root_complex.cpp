@@ -63,6 +63,7 @@ bool RootComplex::write(const PostedTlp& p) {
     if (p.first_be == 0) return true;
     if (!iommu.allows(addr, n, DB_GRANT_WRITE, x.cycle)) return true;
     if (!r->ptr) {
+        if (!has_bus_master(fn)) return true;
         const u32 lead = bytes_before(p.first_be, 4);
         const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
         const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
@@ -112,6 +113,7 @@ bool RootComplex::read(const ReadTlp& t) {
     traffic[fn].read += t.dw * 4;
     r.fault = faults.list.empty() ? 0 : faults.meet(fn, t.addr, t.dw * 4);
     if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, x.cycle)) r.fault = DB_FAULT_UR;
+    if (by_message && !has_bus_master(fn)) r.fault = DB_FAULT_UR;
     r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);
     if (timeout_cycles && r.ready - x.cycle > timeout_cycles) r.fault = DB_FAULT_DROP;
     if (r.fault == DB_FAULT_DROP || (r.fault == DB_FAULT_LATE && timeout_cycles)) {

@@ -36,6 +36,8 @@ class RootComplex {
     void take_requests();
     void end_timed_out();
     bool for_peers(u64 addr, u32 function) const { return peers && !function && peers->takes(addr); }
+    /// Not so one that has been reset or taken away: what is still on its way from it, the caller is not to see any more.
+    bool has_bus_master(u32 fn) const { return x.bus_master >> fn & 1; }
     bool send_one();
     void send();
     void take_answers();

@@ -335,6 +335,25 @@ def test_reset_gives_up_messages_of_that_function(make: Make) -> None:
     assert pf.status() == UR
 
 
+@pytest.mark.parametrize("taken_away", [False, True], ids=["reset", "taken away"])
+@pytest.mark.parametrize("op", [READ, WRITE])
+def test_no_message_comes_behind_a_reset(make: Make, op: int, taken_away: bool) -> None:
+    """Also of what was on its way then: its owner has been told that nothing touches its memory any more."""
+    pf, one, _ = make(link="gen1x1", mrrs=256)  # requests wait for the wire
+    one.sim.map(0x7000_0000, 4096, None)
+    one.start(op, 0x7000_0000, 2048)
+    while one.sim.run(1000) != "dma":
+        pass
+    assert one.sim.dma_pending()
+    if taken_away:
+        pf.sim.enable_vfs(0)
+    else:
+        one.sim.flr()
+    pf.sim.run(5000)
+    assert not one.sim.dma_pending()
+    assert pf.status()[0] == (8 if op == READ else 0), "unsupported requests"
+
+
 def test_faults_meet_reads_of_their_function(make: Make) -> None:
     pf, one, two = make()
     fault = one.sim.inject("ur", count=1)
