@@ -37,6 +37,7 @@ class SimDevice:
         self._sizes: dict[int, int] = {}
         self._start = time.monotonic()
         self._pending: deque[DmaRequest] = deque()
+        self._pending_bytes = 0
         self.idle = False
         for vector in range(self.vectors):
             sim.irq_eventfd(vector, -1)
@@ -46,6 +47,9 @@ class SimDevice:
 
     def unmap(self, base: int, size: int) -> None:
         self._sim.unmap(base, size)
+        self.dma_fetch()
+        kept = [message for message in self._pending if not base <= message.address < base + size]
+        self._pending, self._pending_bytes = deque(kept), sum(len(message.data or b"") for message in kept)
 
     def write(self, offset: int, data: bytes) -> None:
         self._sim.mmio_write(offset, data)
@@ -98,10 +102,20 @@ class SimDevice:
     def intx(self) -> bool:
         return self._sim.intx
 
+    def dma_fetch(self) -> int:
+        asked = self._sim.dma_pending()
+        self._pending.extend(asked)
+        self._pending_bytes += sum(len(message.data or b"") for message in asked)
+        return self._pending_bytes
+
     def dma_next(self) -> DmaRequest | None:
         if not self._pending:
-            self._pending.extend(self._sim.dma_pending())
-        return self._pending.popleft() if self._pending else None
+            self.dma_fetch()
+        if not self._pending:
+            return None
+        message = self._pending.popleft()
+        self._pending_bytes -= len(message.data or b"")
+        return message
 
     def dma_complete(self, request: int, data: bytes | None) -> None:
         self._sim.dma_complete(request, data)
@@ -196,6 +210,9 @@ class FunctionalDevice:
     @property
     def intx(self) -> bool:
         return False
+
+    def dma_fetch(self) -> int:
+        return 0
 
     def dma_next(self) -> DmaRequest | None:
         return None

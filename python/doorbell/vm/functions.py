@@ -86,7 +86,7 @@ class FunctionDevice(SimDevice):
         if state.vfs != before:
             self._sim.enable_vfs(state.vfs)
             if state.vfs < before:
-                self._sim.run(VFS_GO_CYCLES, everybody=True)
+                self._pass(VFS_GO_CYCLES)
             for fn in range(before + 1, state.vfs + 1):
                 self.on_new(fn)
 
@@ -104,7 +104,15 @@ class FunctionDevice(SimDevice):
             self.meanwhile(self)
             while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
                 self.dma_complete(message.id, None)
-        self._sim.run(RESET_SLICE, everybody=True)  # the firmware sees that it is over: software gives it 100 ms
+        self._pass(RESET_SLICE)  # the firmware sees that it is over: software gives it 100 ms
+
+    def _pass(self, cycles: int) -> None:
+        """All of these, in which the others get what has come for them: a message ends a run."""
+        end = self._sim.cycle + cycles
+        while self._sim.cycle < end:
+            self._sim.run(end - self._sim.cycle, everybody=True)
+            self.meanwhile(self)
+            self.dma_fetch()
 
     def close(self) -> None:
         """The drive's end, if this is the PF."""

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import vfio_client as vc
 from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
+from doorbell.device.vfio_user import server as vfio_server
+from doorbell.device.vfio_user import wire
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.constants import Cns, NvmOpc, Reg
@@ -95,6 +97,41 @@ def test_a_client_that_goes_is_no_matter_to_the_others(tmp_path: Path) -> None:
                 exercise(other, seed=10 + round_, ios=3)
         for drive, _ in others:
             drive.close()
+
+
+@pytest.mark.parametrize("most", [128 << 20, 1 << 16], ids=["kept for it", "cut off"])
+def test_a_client_that_takes_no_messages_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Its queues are in memory that is shared, and the data of its reads are messages. The others work, and are reset."""
+    monkeypatch.setattr(wire, "MAX_QUEUED", 1 << 14)
+    monkeypatch.setattr(vfio_server, "MAX_DMA", most)
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2])
+        data = bytes(range(256)) * 32
+        driver.write(0, data)
+        size, at = 1 << 20, 1 << 40
+        memory = bytearray(size)
+        drive.client.map(at, size)
+        drive.client.memory.append((at, size, memory))
+        reads = [
+            driver.submit(1 + i % 2, NvmOpc.READ, 0, 15, prp1=at + 8192 * i, prp2=at + 8192 * i + 4096)
+            for i in range(28)
+        ]
+        driver.ring()
+        exercise(other, ios=3)
+        other.flr()
+        other.start(queues=2, entries=16)
+        exercise(other, ios=3)
+        if most == 1 << 16:
+            with pytest.raises(ConnectionError):
+                driver.wait(reads)
+        else:
+            driver.wait(reads)
+            assert memory[: 28 * 8192] == data * 28
+            exercise(driver, ios=3)
+        for one in (drive, other_drive):
+            one.close()
 
 
 @pytest.mark.parametrize(

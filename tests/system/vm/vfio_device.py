@@ -107,6 +107,9 @@ class FakeDevice:
                 self.doorbells.append((i, self.page[i]))
                 self.page[i] = EMPTY
 
+    def dma_fetch(self) -> int:
+        return 0
+
     def dma_next(self) -> DmaRequest | None:
         return self.requests.popleft() if self.requests else None
 

@@ -33,6 +33,10 @@ class ServedDevice(Protocol):
 
     @property
     def intx(self) -> bool: ...
+    def dma_fetch(self) -> int:
+        """Take out of the device all that its function has asked of the client's memory: while something waits there,
+        no function goes on. Bytes that wait for `dma_next`."""
+
     def dma_next(self) -> DmaRequest | None: ...
     def dma_complete(self, request: int, data: bytes | None) -> None:
         """Answer a read (None: it failed)."""

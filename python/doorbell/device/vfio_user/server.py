@@ -62,6 +62,7 @@ from doorbell.device.vfio_user.wire import (
     close_fds,
 )
 
+MAX_DMA = 128 << 20  # bytes for a client's memory that it does not take: more than all commands of a function have
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
@@ -341,6 +342,8 @@ class Server:
 
     def _forward_dma(self) -> bool:
         busy = False
+        if self._device.dma_fetch() > MAX_DMA and self._connection:
+            raise Gone("takes no DMA messages")
         while len(self._dma) < 0x4000 and not self._congested and (request := self._device.dma_next()):
             busy = True
             if not self._connection:
