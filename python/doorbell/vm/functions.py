@@ -25,6 +25,7 @@ from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.structures import IdCtrl
 from doorbell.vm.devices import QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
 
+PATIENCE_S = 10.0  # with a client that answers no DMA message: the drive puts reads in order, so those of others wait
 RESET_SLICE = 2000  # cycles between two looks at what comes during a reset
 VFS_GO_CYCLES = 50_000  # until the firmware has seen VFs go; a host gives it a second (PCIe 5.0, 9.3.3.3.1)
 MPS = 1  # of the PF, and so of all: 256 bytes
@@ -258,7 +259,8 @@ def serving_functions(
             shape = {"gen": link.gen, "lanes": link.lanes, "bar4": sim.cmb_size}
             config = VfConfig(vf_vectors, **shape) if fn else PfConfig(QUEUE_PAIRS + 1, vfs, **shape)
             where = socket_of_vf(path, fn) if fn else path
-            server = serving(where, device, config, verbose=verbose, on_client=device.attached if fn else attached)
+            told = device.attached if fn else attached
+            server = serving(where, device, config, verbose=verbose, on_client=told, patience_s=PATIENCE_S)
             servers.append(stack.enter_context(server))
         host.begin(new=new)
         loop = Loop(devices[0], servers)

@@ -22,7 +22,7 @@ from doorbell.nvme.constants import Cns, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.structures import IdNs
-from doorbell.vm import serve
+from doorbell.vm import functions, serve
 from served_drives import exercise, new_driver, running
 
 pytestmark = pytest.mark.rtl
@@ -103,9 +103,10 @@ def test_a_client_that_goes_is_no_matter_to_the_others(tmp_path: Path) -> None:
 def test_a_client_that_takes_no_messages_holds_nobody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Its queues are in memory that is shared, and the data of its reads are messages. The others work, and are reset."""
+    """Its queues are in memory that is shared, and the data of its reads are messages. Others work, and are reset."""
     monkeypatch.setattr(wire, "MAX_QUEUED", 1 << 14)
     monkeypatch.setattr(vfio_server, "MAX_DMA", most)
+    monkeypatch.setattr(functions, "PATIENCE_S", 60.0)
     with served(tmp_path) as paths:
         (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2])
         data = bytes(range(256)) * 32
@@ -130,6 +131,23 @@ def test_a_client_that_takes_no_messages_holds_nobody_up(
             driver.wait(reads)
             assert memory[: 28 * 8192] == data * 28
             exercise(driver, ios=3)
+        for one in (drive, other_drive):
+            one.close()
+
+
+def test_a_client_that_answers_no_messages_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it has time for it the others wait: the drive puts reads in order."""
+    monkeypatch.setattr(functions, "PATIENCE_S", 1.0)
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1], messages=True), up(paths[2])
+        busy(driver)
+        exercise(other, ios=3)
+        time.sleep(1.5)
+        with pytest.raises(ConnectionError):
+            driver.wait()
+        drive.close()
+        drive, driver = up(paths[1], messages=True)
+        exercise(driver, ios=3)
         for one in (drive, other_drive):
             one.close()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import struct
 import sys
@@ -63,6 +64,7 @@ from doorbell.device.vfio_user.wire import (
 )
 
 MAX_DMA = 128 << 20  # bytes for a client's memory that it does not take: more than all commands of a function have
+ATTENTIVE_S = 0.1  # between two looks at a client
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 
 
@@ -77,12 +79,14 @@ class Server:
         *,
         verbose: bool = False,
         on_client: Callable[[bool], None] = lambda _: None,
+        patience_s: float | None = None,
     ) -> None:
-        """on_client: told that a client has come (True) or is gone."""
+        """on_client: told that a client has come (True) or is gone. patience_s: how long it may leave a DMA message
+        unanswered; None: for ever."""
         self._listener = Listener(Path(path))
         self._device = device
         self._config = config
-        self._verbose, self._on_client = verbose, on_client
+        self._verbose, self._on_client, self._patience_s = verbose, on_client, patience_s
         self._memory = ClientMemory(device)
         self._interrupts = Interrupts(device, config, self._apply)
         self._regions = Regions(device, config, self._apply, self._reset)
@@ -90,7 +94,9 @@ class Server:
         self._connection: Connection | None = None
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
-        self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
+        self._looked, self._attentive = time.monotonic(), 0.0  # seconds in which its answers could be seen
+        # message id: request (None: given up), command, _attentive when it was asked
+        self._dma: dict[int, tuple[DmaRequest | None, int, float]] = {}
         self._next_id = 0
         self._settle_until = 0.0
         self.stopped = False
@@ -135,6 +141,7 @@ class Server:
     def after_run(self) -> bool:
         busy = False
         try:
+            self._be_patient()
             busy = self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
         except Gone as e:
             self._disconnect(str(e))
@@ -352,15 +359,26 @@ class Server:
             while self._next_id in self._dma:
                 self._next_id = (self._next_id + 1) & 0xFFFF
             command = DMA_READ if request.data is None else DMA_WRITE
-            self._dma[self._next_id] = (request, command)
+            self._dma[self._next_id] = (request, command, self._attentive)
             body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
             self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
             self._next_id = (self._next_id + 1) & 0xFFFF
         return busy
 
+    def _be_patient(self) -> None:
+        """Only so long with what the client has yet to answer. Time in which the server was at something else (another
+        function's reset) does not count: answers may wait in the socket."""
+        now = time.monotonic()
+        self._attentive += min(now - self._looked, ATTENTIVE_S)
+        self._looked = now
+        if self._patience_s is not None:
+            first = next((when for request, _, when in self._dma.values() if request), math.inf)
+            if self._attentive - first > self._patience_s:
+                raise Gone("answers no DMA messages")
+
     def _dma_reply(self, message: Message) -> None:
         close_fds(message.fds)
-        request, command = self._dma.get(message.id, (None, -1))  # -1: no command
+        request, command, _ = self._dma.get(message.id, (None, -1, 0.0))  # -1: no command
         if command != message.command:
             self._log(f"reply to nothing: id {message.id}, command {message.command}")
             return
@@ -374,10 +392,10 @@ class Server:
 
     def _fail_dma(self) -> None:
         """Give up what the client has not answered; an id is free again only when its answer has come."""
-        for number, (request, command) in self._dma.items():
+        for number, (request, command, when) in self._dma.items():
             if request and command == DMA_READ:
                 self._device.dma_complete(request.id, None)
-            self._dma[number] = (None, command)
+            self._dma[number] = (None, command, when)
 
 
 @contextlib.contextmanager
@@ -388,9 +406,10 @@ def serving(
     *,
     verbose: bool = False,
     on_client: Callable[[bool], None] = lambda _: None,
+    patience_s: float | None = None,
 ) -> Iterator[Server]:
     """A server that is closed at the end."""
-    server = Server(path, device, config, verbose=verbose, on_client=on_client)
+    server = Server(path, device, config, verbose=verbose, on_client=on_client, patience_s=patience_s)
     try:
         yield server
     finally:
