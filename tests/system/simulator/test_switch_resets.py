@@ -7,9 +7,9 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from doorbell.device.drives import ExternalDrive, ModelDrive
+from doorbell.device.drives import ExternalDrive, ModelDrive, ssd_drive
 from doorbell.device.messages import SimError
-from endpoint_device import READ
+from endpoint_device import READ, library
 from switch_card import (
     AQA,
     BARS,
@@ -17,6 +17,7 @@ from switch_card import (
     IDENTIFY,
     MODEL_SIZE,
     NVM_READ,
+    PART,
     VS,
     WINDOW,
     Make,
@@ -81,6 +82,23 @@ def test_slow_to_be_configured(make: Make) -> None:
     card.sim.run(40 * 250)
     assert card.sim.up == 3
     assert struct.unpack("<I", card.peek(BARS[0] + VS)) == (0x20000,)
+
+
+def test_links_of_our_own_drive_go_with_reads_on_them(make: Make) -> None:
+    """Its library has 64 places for reads of registers; none stays taken."""
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), media_size=MODEL_SIZE, link_latency_ns=2000)
+    card = make(ssd, ModelDrive(size=MODEL_SIZE), cpl_timeout_us=4)
+    for _ in range(70):
+        card.start(READ, BARS[0], 4)
+        card.sim.run(500)
+        card.sim.ssds.link(False)
+        card.wait()
+        card.sim.ssds.link(True)
+        card.sim.run(100)
+    failed = card.status()[0]
+    assert failed == 70
+    card.sim.run(10_000)
+    assert card.peek(BARS[0]) == struct.pack("<I", 0x0DB0_0001) and card.status()[0] == failed
 
 
 # ---------------------------------------------------------------------------------------------------------------- reset
