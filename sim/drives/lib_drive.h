@@ -66,7 +66,7 @@ struct LibDrive final : Drive {
         apply();
     }
 
-    void forget() {
+    void forget() override {
         for (Register& r : reg) {
             if (r.on) nobodys.push_back(r.handle);
             r.on = false;

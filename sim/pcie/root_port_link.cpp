@@ -143,6 +143,7 @@ void RootPortLink::deliver_down() {
 
 void RootPortLink::deliver(const DownRequest& d) {
     const u32 dw = d.w[2] & 0x7ff, tag = d.w[3] & 0xff;
+    if (d.seq < forgotten && d.type != REQ_MWR) return;
     switch (d.type) {
         case REQ_MWR:
             return drive->mem_write(d.addr(), reinterpret_cast<const u8*>(&d.w[REQ_DESC]), dw, d.first_be, d.last_be);
