@@ -32,7 +32,8 @@ int Mmio::start_read(u32 fn, u32 off, u32 len) {
         const u32 tag = (next_tag + k) % TAGS;
         Read& m = read[tag];
         if (m.state) continue;
-        m = Read{WAITING, fn, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, false, {}};
+        const u64 deadline = timeout == NEVER ? NEVER : x.cycle + timeout;
+        m = Read{WAITING, fn, off, len, (off + len + 3) / 4 - off / 4, deadline, false, {}};
         next_tag = tag + 1;
         ++reads_out;
         requests.push(Request{fn, off, len, tag, false, {}});

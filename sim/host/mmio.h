@@ -31,7 +31,7 @@ class Mmio {
     Receive& rx;
     HardBlockCounters& hard;
     Counters<HostCount>& count;
-    const u64 timeout;
+    const u64 timeout;  // NEVER: none
     Ring<Request, SLOTS> requests;
     Ring<Request, TAGS> held;  // reads without a credit, which writes pass
     Read read[TAGS] = {};
@@ -48,7 +48,8 @@ class Mmio {
 
   public:
     Mmio(EndpointContext& context, Receive& receive, HardBlockCounters& hard_block, Counters<HostCount>& counters)
-        : x(context), rx(receive), hard(hard_block), count(counters), timeout(x.cycles(x.cfg.mmio_timeout_ns)) {}
+        : x(context), rx(receive), hard(hard_block), count(counters),
+          timeout(x.cfg.mmio_timeout_ns ? x.cycles(x.cfg.mmio_timeout_ns) : NEVER) {}
 
     /// Reads that were waiting have timed out.
     void clear();

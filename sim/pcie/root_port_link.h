@@ -15,7 +15,7 @@ namespace db {
 
 class RootPortLink : public DrivePort {
     bool damage = false;
-    u64 timeout;
+    u64 timeout;  // NEVER: none
 
     u64 wire(Link& l, Kind k, u32 head, u32 payload) {
         return drive->on_wire() ? l.send(cycle, k, head, payload) : cycle;

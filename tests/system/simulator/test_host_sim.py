@@ -40,6 +40,12 @@ def make() -> Iterator[Make]:
         host.sim.close()
 
 
+def test_requests_without_a_time_limit(make: Make) -> None:
+    host = make({"link_latency_ns": 4000}, cpl_timeout_us=0)
+    assert host.cfg_read(0) == 0xDB02_1234
+    assert host.sim.run(1_000_000, "idle") == "idle"
+
+
 def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
