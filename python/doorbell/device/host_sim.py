@@ -14,6 +14,7 @@ at a time.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -90,10 +91,11 @@ class HostSim(Handle, DriveCalls):
         if self.closed:
             return
         bad = [port for port in range(len(self.drives)) if self._lib.media_sync(self._h, port)]
-        super().close()
-        for drive in self.drives:
-            if isinstance(drive, SsdDrive) and drive.sim is not None:
-                drive.sim.close()
+        with contextlib.ExitStack() as stack:  # all are ended, also if one's image fails
+            for drive in self.drives:
+                if isinstance(drive, SsdDrive) and drive.sim is not None:
+                    stack.callback(drive.sim.close)
+            super().close()
         self._keep.clear()
         self._read_buffer = None
         if bad:

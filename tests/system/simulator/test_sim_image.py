@@ -136,6 +136,19 @@ def test_image_of_a_drive_in_another_simulation(image: Path) -> None:
         card.sim.close()
 
 
+@pytest.mark.parametrize("bad", ["card", "ssd0", "ssd1"])
+def test_all_of_a_card_is_closed(tmp_path: Path, bad: str) -> None:
+    """The image of one fails: the others are written out and free all the same."""
+    images = {name: tmp_path / name for name in ("card", "ssd0", "ssd1")}
+    at = {"window": (WINDOW, 2 * PART), "media_size": MEDIA}
+    ssds = [ssd_drive(library(256), image=str(images[f"ssd{i}"]), **at) for i in range(2)]
+    card = SwitchSim(library(256, num_ssd=2), ssds, ssd_pages=MEDIA // 4096, image=str(images["card"]))
+    os.truncate(images[bad], 0)
+    with pytest.raises(SimError, match="could not be written out"):
+        card.close()
+    assert card.closed and all(ssd.sim and ssd.sim.closed for ssd in ssds)
+
+
 def test_flushes_fail_for_good(image: Path) -> None:
     """The functional drive does as the simulated one: a file that has its length back has lost what was in it."""
     media = MediaFile(str(image), MEDIA)
