@@ -47,9 +47,15 @@ class Board:
         number = next(_serial)
         self.path, made = folder() / f"{self._pid}-{number}", folder() / f"{self._pid}.{number}.new"
         self._file = made.open("w+b")
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as the run is alive
-        self._file.truncate(SIZE)
-        made.rename(self.path)  # locked: who watches takes it for dead otherwise
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as the run is alive
+            # with room for all of it: a mapping that finds none when it is written ends the run
+            os.posix_fallocate(self._file.fileno(), 0, SIZE)
+            made.rename(self.path)  # locked: who watches takes it for dead otherwise
+        except OSError:
+            made.unlink()
+            self._file.close()
+            raise
         self._map = mmap.mmap(self._file.fileno(), SIZE)
         self._until = memoryview(self._map)[:8].cast("d")
         self._number = 0

@@ -24,6 +24,7 @@ from doorbell.device.live_events import Activity, begin_of, bin_of
 from doorbell.device.messages import Event
 from doorbell.paths import ROOT
 from doorbell.watch import server
+from own_mounts import own_mounts
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -90,6 +91,28 @@ def test_killed_run_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     child.kill()
     child.wait()
     assert not list(live.runs()) and not list(tmp_path.iterdir())
+
+
+FULL = """
+import subprocess, sys
+from pathlib import Path
+from doorbell.device import live
+disk = Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", disk], check=True)
+live.folder = lambda: disk
+try:
+    run = live.Board("serve", "a drive")
+    run.show({"long": "x" * (live.SIZE - 1000)})
+except OSError as e:
+    print(e.strerror, list(disk.iterdir()))
+"""
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A run whose file finds no room is not watched; it does not end by a signal."""
+    done = subprocess.run([*own_mounts(), sys.executable, "-c", FULL, tmp_path], check=False, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "No space left on device []\n"), done.stderr
 
 
 def test_copy_of_a_process_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
