@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.device.blocks import OPS, BlockCommand, BlockStatus, DataEnd, Forwarded
-from doorbell.device.c_header import chosen, converted, with_options
+from doorbell.device.c_header import at_least_one, chosen, converted, with_options
 from doorbell.device.drive_calls import DriveCalls
 from doorbell.device.drives import ModelDrive, PortOptions, SsdDrive, port_record
 from doorbell.device.handle import Handle
 from doorbell.device.host_sim_interface import (
     ABI,
+    NEVER,
     OPTIONS,
     SIGNALS,
     STOPS,
@@ -71,7 +72,10 @@ class HostSim(Handle, DriveCalls):
         self.drives = list(drives) if drives is not None else [ModelDrive() for _ in range(self.ports)]
         khz = round(o["clock_mhz"] * 1000)
         # bytes in 1000 cycles
-        rates = {f"{way}_rate": round(o[f"{way}_gbps"] * 1e9 / khz) for way in ("write", "read")}
+        rates = {f"{way}_rate": at_least_one(o[f"{way}_gbps"] * 1e9 / khz) for way in ("write", "read")}
+        for way, rate in rates.items():
+            if not 0 <= rate < NEVER:
+                raise SimError(f"{way.replace('rate', 'gbps')} is out of range")
         config = HostConfig(abi=ABI, **{**converted(OPTIONS, o), **rates})
         ports = (PortRecord * len(self.drives))(*(port_record(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
