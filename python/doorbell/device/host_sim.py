@@ -45,6 +45,9 @@ from doorbell.device.messages import SimError
 from doorbell.device.sim import ALL
 from doorbell.device.sim_interface import load
 
+MOST_TIMES = 1 << 32
+"""Times that data can be given: their number has 32 bits."""
+
 
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
     """How many root ports, so drives, a built top has."""
@@ -179,7 +182,7 @@ class HostSim(Handle, DriveCalls):
     def write_data(self, data: Any, times: int = 1) -> None:
         """Queue write data, a whole number of rows (DATA_W / 8 bytes), to be given `times` times."""
         size = memoryview(data).nbytes
-        if not size or size % (self.data_w // 8) or times < 1:
+        if not size or size % (self.data_w // 8) or not 1 <= times < MOST_TIMES:
             raise ValueError(f"write data comes in multiples of {self.data_w // 8} bytes")
         raw = bytearray(data) if memoryview(data).readonly else data
         keep = (ctypes.c_char * size).from_buffer(raw)
