@@ -241,15 +241,9 @@ int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
 }
 void db_card_error_clear(db_sim* s) { s->card.errors.clear(); }
 const char* db_trouble(db_sim* s) {
-    auto say = [=](std::string& text) {
-        if (text.empty()) return false;
-        s->said.swap(text);
-        text.clear();
-        return true;
-    };
-    if (say(s->media.store.trouble)) return s->said.c_str();
+    if (s->say(s->media.store.trouble)) return s->said.c_str();
     for (Domain& d : s->host.domains)
-        if (say(d.regions.trouble)) return s->said.c_str();
+        if (s->say(d.regions.trouble)) return s->said.c_str();
     return nullptr;
 }
 

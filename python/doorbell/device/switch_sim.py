@@ -156,6 +156,20 @@ class SwitchSim(Sim):
         if bad:
             raise SimError(f"the image of SSD {bad[0]} could not be written out")
 
+    def trouble(self) -> str | None:
+        """Of the SSDs' images, too."""
+        if text := super().trouble():
+            return text
+        for port, drive in enumerate(self._drives):
+            if isinstance(drive, SsdDrive) and drive.sim is not None:
+                text = drive.sim.trouble()
+            else:
+                said = self._lib.ssds.trouble(self._h, port)
+                text = said.decode(errors="replace") if said else None
+            if text:
+                return f"SSD {port}: {text}"
+        return None
+
     def power_cycle(self) -> None:
         """Power of device and SSDs goes and comes: all is gone but host memory, faults, and what is on media."""
         self._lib.ssds.power_cycle(self._h)

@@ -136,6 +136,24 @@ def test_image_of_a_drive_in_another_simulation(image: Path) -> None:
         card.sim.close()
 
 
+def test_trouble_of_ssds_is_said(tmp_path: Path) -> None:
+    """Once, and of which: of one of ours, and of a model."""
+    images = [tmp_path / "0", tmp_path / "1"]
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), image=str(images[0]), media_size=MEDIA)
+    model = ModelDrive(size=MEDIA, image=str(images[1]))
+    sim = SwitchSim(library(256, num_ssd=2), [ssd, model], ssd_pages=MEDIA // 4096)
+    assert sim.trouble() is None
+    for image in images:
+        os.truncate(image, 0)
+    with pytest.raises(SimError, match="could not be written out"):
+        sim.ssds.flush(port=1)
+    assert (sim.trouble() or "").startswith(f"SSD 1: {images[1]}: it was truncated") and sim.trouble() is None
+    assert ssd.sim and ssd.sim._lib.media_sync(ssd.sim._h)
+    assert (sim.trouble() or "").startswith(f"SSD 0: {images[0]}: it was truncated") and sim.trouble() is None
+    with pytest.raises(SimError, match="could not be written out"):
+        sim.close()
+
+
 @pytest.mark.parametrize("bad", ["card", "ssd0", "ssd1"])
 def test_all_of_a_card_is_closed(tmp_path: Path, bad: str) -> None:
     """The image of one fails: the others are written out and free all the same."""
