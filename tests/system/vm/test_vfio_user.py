@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import vfio_client as vc
+from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
 from doorbell.device.vfio_user import serving
 from doorbell.errors import UserError
@@ -264,6 +265,24 @@ def test_dma_by_messages(client: vc.Client, device: FakeDevice) -> None:
     client.sock.sendall(vc.HEADER.pack(late[0], late[1], 48, 1, 0) + late[4][:16] + b"x" * 16)
     client.read(vc.CONFIG, 0, 4)
     assert device.answered == answered
+
+
+def test_what_was_written_before_an_answer_comes_before_it(tmp_path: Path) -> None:
+    class Writer(FakeDevice):
+        """Writes into the client's memory in the run in which it answers a read."""
+
+        def run(self, cycles: int) -> None:
+            super().run(cycles)
+            if any(when == self.runs for *_, when in self.reads.values()):
+                self.requests.append(DmaRequest(1, 0x5000, 4, b"data"))
+
+    for path in device_served(tmp_path, Writer()):
+        c = vc.Client(path)
+        c.version()
+        c.map(0x5000, 0x1000)
+        c.send(vc.REGION_READ, struct.pack("<QII", 0x40, vc.BAR0, 4))
+        assert [c.receive()[1] for _ in range(2)] == [vc.DMA_WRITE, vc.REGION_READ]
+        c.close()
 
 
 def test_unmap_while_busy(client: vc.Client, device: FakeDevice) -> None:

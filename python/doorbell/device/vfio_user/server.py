@@ -142,7 +142,8 @@ class Server:
         busy = False
         try:
             self._be_patient()
-            busy = self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
+            # in the device's order: what it has written before it answered a read
+            busy = self._forward_dma() | self._finish_read() | self._interrupts.forward_intx()
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
