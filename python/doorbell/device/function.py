@@ -214,10 +214,12 @@ class PciFunction:
             raise MmioError(f"read of a BAR: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
-    @staticmethod
-    def _check_mmio(off: int, size: int) -> None:
+    def _check_mmio(self, off: int, size: int) -> None:
+        """Why it was not taken, if that is not for lack of room."""
         if not 1 <= size <= 64 - off % 4:
             raise ValueError("an access of BAR 0 has 1 to 64 bytes, in at most 16 dwords")
+        if off & self.BAR_4 and off - self.BAR_4 + size > self._sim.cmb_size:
+            raise ValueError(f"card memory has {self._sim.cmb_size} bytes")
 
     def doorbell_page(self, page: Any) -> None:
         """A 4 KiB page (buffer or address) that others may write: what they write becomes writes to BAR 0 + 0x1000.

@@ -211,6 +211,13 @@ def test_two_function_level_resets_in_a_row(make: Make) -> None:
         d.sim.flr(5000)
 
 
+def test_card_memory_that_is_not_there(make: Make) -> None:
+    d = make()
+    for access in (d.sim.mmio_read, lambda off: d.sim.mmio_write(off, 1)):
+        with pytest.raises(ValueError, match="card memory has 0 bytes"):
+            access(d.sim.BAR_4)
+
+
 def test_registers_without_a_time_limit(make: Make) -> None:
     """0 is none, as of every limit."""
     d = make(mmio_timeout_us=0, link_latency_ns=4000)
