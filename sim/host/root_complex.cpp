@@ -20,10 +20,12 @@ void RootComplex::clear() {
     messages.clear();
     interrupts.clear();
     late.clear();
+    for (auto& writes : kept) writes.clear();
+    keeps = 0;
 }
 
 // A write into memory, an interrupt or a read of memory stays behind writes that the caller has yet to fetch, so that
-// nobody sees them overtaken.
+// nobody sees them overtaken. Writes and interrupts are kept meanwhile, so that other functions' go on.
 void RootComplex::take_requests() {
     while (tx.request_arrived()) {
         if (!(tx.next_is_read() ? read(tx.next_read()) : write(tx.next_posted()))) return;
@@ -45,8 +47,27 @@ void RootComplex::take_answers() {
 // ---- writes
 
 bool RootComplex::write(const PostedTlp& p) {
+    if (for_peers(p.addr(), p.function())) return peers->write(p);
+    const u32 fn = x.index_of(p.function());
+    const bool waits = (keeps | held) >> fn & 1;
+    if (waits && !has_bus_master(fn)) return true;
+    if (!waits && deliver(p)) return true;
+    kept[fn].push_back(p);
+    keeps |= 1u << fn;
+    return true;
+}
+
+void RootComplex::deliver_kept() {
+    for (u32 left = keeps & ~held; left; left &= left - 1) {
+        auto& writes = kept[__builtin_ctz(left)];
+        while (!writes.empty() && deliver(writes.front())) writes.pop_front();
+        if (writes.empty()) keeps &= ~(left & -left);
+    }
+}
+
+// False: messages of the function are before it that the caller has yet to fetch.
+bool RootComplex::deliver(const PostedTlp& p) {
     const u64 addr = p.addr();
-    if (for_peers(addr, p.function())) return peers->write(p);
     const u32 n = p.ndw * 4, fn = x.index_of(p.function());
     if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
         if (messages.writes(fn)) return false;
@@ -151,6 +172,8 @@ int RootComplex::unmap(u32 fn, u64 base, u64 size) {
 }
 
 void RootComplex::drop_messages(u32 fn) {
+    kept[fn].clear();
+    keeps &= ~(1u << fn);
     messages.drop(fn);
     reads.drop_messages(fn);
 }

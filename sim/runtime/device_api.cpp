@@ -116,6 +116,12 @@ int db_dma_next(db_sim* s, uint32_t fn, db_msg* out) { return has(s, fn) && s->h
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len) {
     return s->host.reads.answer(id, data, len);
 }
+void db_dma_hold(db_sim* s, uint32_t fn, int on) {
+    if (!has(s, fn)) return;
+    s->host.hold(fn, on != 0);
+    s->quiet = 0;
+}
+uint32_t db_dma_kept(const db_sim* s, uint32_t fn) { return has(s, fn) ? s->host.kept_writes(fn) : 0; }
 
 // ---- registers
 

@@ -19,6 +19,7 @@ from doorbell.errors import UserError
 from doorbell.nvme.vendor import BAR_DOORBELLS
 
 QUEUE_PAIRS = 32
+KEPT_BYTES = 1 << 10  # of a write that the simulator keeps
 RESET_CYCLES = 100_000  # of one try
 RESET_S = 30.0  # of all tries
 BUSY_US = 50  # that pass in one `run` of a device at work, at most
@@ -37,7 +38,7 @@ class SimDevice:
         self._sizes: dict[int, int] = {}
         self._start = time.monotonic()
         self._pending: deque[DmaRequest] = deque()
-        self._pending_bytes = 0
+        self._pending_bytes, self._held = 0, False
         self.idle = False
         for vector in range(self.vectors):
             sim.irq_eventfd(vector, -1)
@@ -106,7 +107,13 @@ class SimDevice:
         asked = self._sim.dma_pending()
         self._pending.extend(asked)
         self._pending_bytes += sum(len(message.data or b"") for message in asked)
-        return self._pending_bytes
+        return self._pending_bytes + (KEPT_BYTES * self._sim.dma_kept if self._held else 0)
+
+    def dma_hold(self, on: bool) -> None:
+        on = on or bool(self._pending)
+        if on != self._held:
+            self._held = on
+            self._sim.dma_hold(on)
 
     def dma_next(self) -> DmaRequest | None:
         if not self._pending:
@@ -214,6 +221,7 @@ class FunctionalDevice:
     def dma_fetch(self) -> int:
         return 0
 
+    def dma_hold(self, on: bool) -> None: ...
     def dma_next(self) -> DmaRequest | None:
         return None
 

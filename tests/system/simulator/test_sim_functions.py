@@ -181,10 +181,42 @@ def test_order_is_kept_for_each_function(make: Make) -> None:
     for _ in range(3):
         assert two.sim.run(500, until_irq=True) == "budget"
         assert not one.sim.irqs(), "it would overtake the write"
-    two.do(MSI, BASE, data=0x1234)  # waits behind it on the way
+    two.do(MSI, BASE, data=0x1234)
+    pf.sim.run(500)
+    assert two.memory[:2] == b"\x34\x12" and not one.sim.irqs()
     assert len(one.sim.dma_pending()) == 1
     pf.sim.run(500)
-    assert len(one.sim.irqs()) == 1 and two.memory[:2] == b"\x34\x12"
+    assert len(one.sim.irqs()) == 1
+
+
+def test_what_comes_behind_messages_that_are_not_delivered(make: Make) -> None:
+    """The caller has fetched them, and says when their owner has them: until then all that comes behind is kept."""
+    pf, one, two = make()
+    one.sim.map(0x7000_0000, 4096, None)
+
+    def begin() -> None:
+        one.do(WRITE, 0x7000_0000, 64)
+        pf.sim.run(500)
+        assert len(one.sim.dma_pending()) == 1
+        one.sim.dma_hold(True)
+        one.do(MSI, BASE, data=0x1234)
+        one.do(MSI, MSI_ADDR, data=1)
+        one.do(WRITE, 0x7000_0000, 64)
+        two.do(MSI, MSI_ADDR, data=2)
+        pf.sim.run(500)
+        assert len(two.sim.irqs()) == 1 and one.sim.dma_kept == 3
+        assert not one.sim.irqs() and not any(one.memory[:2]) and not one.sim.dma_pending()
+
+    begin()
+    one.sim.dma_hold(False)
+    pf.sim.run(500)
+    assert one.memory[:2] == b"\x34\x12" and len(one.sim.irqs()) == len(one.sim.dma_pending()) == 1
+    one.memory[:2] = bytes(2)
+    begin()
+    one.sim.flr()
+    one.sim.dma_hold(False)
+    pf.sim.run(500)
+    assert not one.sim.irqs() and not any(one.memory[:2]) and not one.sim.dma_pending() and not one.sim.dma_kept
 
 
 def test_doorbell_pages(make: Make) -> None:

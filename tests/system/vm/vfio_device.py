@@ -110,6 +110,8 @@ class FakeDevice:
     def dma_fetch(self) -> int:
         return 0
 
+    def dma_hold(self, on: bool) -> None: ...
+
     def dma_next(self) -> DmaRequest | None:
         return self.requests.popleft() if self.requests else None
 

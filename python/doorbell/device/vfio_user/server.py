@@ -147,12 +147,16 @@ class Server:
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
+        self._hold()
         return busy
 
     def forward(self) -> None:
         """Hand out what the device wants of the client's memory: for while another function is being reset."""
         with contextlib.suppress(Gone):  # seen again when its turn comes
             self._forward_dma()
+            if self._connection:
+                self._connection.flush()
+            self._hold()
 
     def flush(self) -> None:
         try:
@@ -247,6 +251,7 @@ class Server:
         if not self.stopped:  # else the device does not run any more
             self._reset()
         self._dma.clear()
+        self._device.dma_hold(False)
         self._interrupts.detach_all()
         self._memory.remove_all()
         self._settle_until = 0.0
@@ -365,6 +370,10 @@ class Server:
             self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
             self._next_id = (self._next_id + 1) & 0xFFFF
         return busy
+
+    def _hold(self) -> None:
+        """A completion entry in shared memory, or an interrupt, is not seen before messages that came before it."""
+        self._device.dma_hold(bool(self._connection and self._connection.wants_write))
 
     def _be_patient(self) -> None:
         """Only so long with what the client has yet to answer. Time in which the server was at something else (another
