@@ -164,6 +164,41 @@ def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
             drive.close()
 
 
+def hold(drive: vc.Drive, driver: Driver) -> None:
+    """A Write is under way of a client whose memory is messages. It answers for all but the data."""
+    buffer = driver.buffer(64 * 512)
+    driver.submit(1, NvmOpc.WRITE, 0, 63, buffer, ring=True)
+    held = 0
+    while held < 8:
+        number, command, _, _, body, _ = drive.client.receive()
+        if command == vc.DMA_READ and struct.unpack_from("<Q", body)[0] & ~4095 in buffer.pages:
+            drive.client.requests.append((number, command, body))
+            held += 1
+        else:
+            drive.client.answer_dma(number, command, body)
+
+
+def test_a_reset_beside_memory_that_is_messages(tmp_path: Path) -> None:
+    """What the reset function has under way may stand behind data that another client sends meanwhile."""
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2], messages=True)
+        hold(other_drive, other)
+        for q in (1, 2):
+            driver.submit(q, NvmOpc.WRITE, 0, 63, driver.buffer(64 * 512), ring=True)
+        time.sleep(0.1)
+        start = time.monotonic()
+        drive.client.send(vc.RESET)
+        time.sleep(0.1)
+        other.wait()
+        assert drive.client.receive()[1] == vc.RESET and time.monotonic() - start < 10
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        exercise(driver, ios=3)
+        exercise(other, ios=3)
+        drive.close()
+        other_drive.close()
+
+
 def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
     """Not with what the server gave them while it had the PF: the client may give all there is to one."""
     with served(tmp_path) as paths:

@@ -87,6 +87,7 @@ class Server:
         self._regions = Regions(device, config, self._apply, self._reset)
         self._applied: tuple[PciState, bool] | None = None
         self._connection: Connection | None = None
+        self._gone = ""  # why the client is to be given up
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
@@ -126,6 +127,8 @@ class Server:
 
     def take(self) -> bool:
         try:
+            if self._gone:
+                raise Gone(self._gone)
             return self._take_messages()
         except Gone as e:
             self._disconnect(str(e))
@@ -141,9 +144,20 @@ class Server:
         return busy
 
     def forward(self) -> None:
-        """Hand out what the device wants of the client's memory: for while another function is being reset."""
-        with contextlib.suppress(Gone):  # seen again when its turn comes
+        """Hand out what the device wants of the client's memory and take the answers, for while another function is
+        being reset: what that waits for may stand behind them. Commands of the client wait in line.
+        """
+        if self._gone:
+            return self._drop_dma()
+        try:
+            for _ in range(MAX_WAITING):
+                if not self._may_receive or not self._receive():
+                    break
             self._forward_dma()
+            if self._connection:
+                self._connection.flush()
+        except Gone as e:  # it ends when its turn comes
+            self._gone = str(e)
 
     def flush(self) -> None:
         try:
@@ -174,18 +188,27 @@ class Server:
             self._on_client(True)
         busy = False
         for _ in range(MAX_WAITING):  # then the device has its turn
-            if self.stopped or self._connection.congested or len(self._waiting) >= MAX_WAITING:
-                break
-            if not (message := self._connection.receive()):
+            if not self._may_receive or not self._receive():
                 break
             busy = True
-            if message.flags & TYPE_MASK == TYPE_REPLY:
-                self._dma_reply(message)
-            else:
-                self._waiting.append(message)
-                self._work()
+            self._work()
         self._work()
         return busy
+
+    @property
+    def _may_receive(self) -> bool:
+        return not (self.stopped or not self._connection or self._congested or len(self._waiting) >= MAX_WAITING)
+
+    def _receive(self) -> bool:
+        """Take one message: an answer is used, a command waits in line. False: there is none."""
+        message = self._connection.receive() if self._connection else None
+        if not message:
+            return False
+        if message.flags & TYPE_MASK == TYPE_REPLY:
+            self._dma_reply(message)
+        else:
+            self._waiting.append(message)
+        return True
 
     @property
     def _congested(self) -> bool:
@@ -230,6 +253,7 @@ class Server:
         if self._connection:
             self._connection.close()
         self._connection = None
+        self._gone = ""
         self._ready = False
         for message in self._waiting:
             close_fds(message.fds)
@@ -375,6 +399,13 @@ class Server:
             if request and command == DMA_READ:
                 self._device.dma_complete(request.id, None)
             self._dma[number] = (None, command)
+
+    def _drop_dma(self) -> None:
+        """The client will not answer: nobody waits for it."""
+        self._fail_dma()
+        while request := self._device.dma_next():
+            if request.data is None:
+                self._device.dma_complete(request.id, None)
 
 
 @contextlib.contextmanager
