@@ -250,7 +250,8 @@ def serving_functions(
             shape = {"gen": link.gen, "lanes": link.lanes, "bar4": sim.cmb_size}
             config = VfConfig(vf_vectors, **shape) if fn else PfConfig(QUEUE_PAIRS + 1, vfs, **shape)
             where = socket_of_vf(path, fn) if fn else path
-            server = serving(where, device, config, verbose=verbose, on_client=device.attached if fn else attached)
+            on_client = device.attached if fn else attached
+            server = serving(where, device, config, verbose=verbose, shared=True, on_client=on_client)
             servers.append(stack.enter_context(server))
         host.begin(new=new)
         loop = Loop(devices[0], servers)

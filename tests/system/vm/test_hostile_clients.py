@@ -22,7 +22,8 @@ import vfio_client as vc
 from conftest import BACKEND
 from doorbell.device.messages import SimError
 from doorbell.device.pci_config import PciConfig
-from doorbell.device.vfio_user import serving
+from doorbell.device.vfio_user import Loop, serving
+from doorbell.device.vfio_user import server as vfio_server
 from doorbell.device.vfio_user.wire import MAX_QUEUED
 from doorbell.errors import UserError
 from doorbell.nvme.commands import expect
@@ -31,7 +32,7 @@ from doorbell.vm import devices
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from served_drives import drive_server, exercise, new_driver, running
-from vfio_device import FUZZ, VECTORS, FakeDevice, eventually, memfd, refused
+from vfio_device import DMA_ADDRESS, DMA_GO, DMA_SIZE, FUZZ, VECTORS, FakeDevice, dma, eventually, memfd, refused
 
 OTHER = 0x9_0000_0000
 """Of memory beside the driver's own."""
@@ -218,6 +219,50 @@ def test_a_flood_does_not_keep_it_from_stopping(tmp_path: Path) -> None:
             c.sock.shutdown(socket.SHUT_RDWR)
             flooding.join(20)
             c.close()
+
+
+# --------------------------------------------------------------------------------------------- clients of one device
+
+
+@contextlib.contextmanager
+def two_clients(tmp_path: Path, *devices: FakeDevice) -> Iterator[tuple[vc.Client, vc.Client]]:
+    """Of two functions of one device. What runs is the first."""
+    with contextlib.ExitStack() as stack:
+        names = [str(tmp_path / f"s{i}") for i in range(2)]
+        servers = [stack.enter_context(serving(name, device, PciConfig(VECTORS), shared=True))
+                   for name, device in zip(names, devices, strict=True)]  # fmt: skip
+        loop = Loop(devices[0], servers)
+        stack.callback(loop.close)
+        stack.enter_context(running(loop))
+        clients = [vc.Client(name) for name in names]
+        for c in clients:
+            stack.callback(c.close)
+            c.version()
+        yield clients[0], clients[1]
+
+
+@pytest.mark.parametrize("what", ["answers nothing", "takes nothing"])
+def test_memory_that_others_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """A client that does not answer for its memory is gone after a while."""
+    monkeypatch.setattr(vfio_server, "TAKE_S", 0.2)
+    monkeypatch.setattr(vfio_server, "ANSWER_S", 0.2 if what == "answers nothing" else 60.0)
+    device = FakeDevice()
+    with two_clients(tmp_path, FakeDevice(), device) as (other, silent):
+        silent.map(0x1000, 0x1000)
+        if what == "answers nothing":
+            dma(silent, 0x1000, 64, 1)
+        else:
+            device.buffer[:] = bytes(4096)
+            silent.sock.setblocking(False)
+            silent.write(vc.BAR0, DMA_ADDRESS, struct.pack("<Q", 0x1000), posted=True)
+            silent.write(vc.BAR0, DMA_SIZE, struct.pack("<I", 4096), posted=True)
+            end = time.monotonic() + 10
+            while device.maps and time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    silent.write(vc.BAR0, DMA_GO, struct.pack("<I", 2), posted=True)
+        eventually(lambda: not device.maps)
+        assert device.resets
+        assert other.read(vc.CONFIG, 0, 4)
 
 
 # ---------------------------------------------------------------------------------------------------------- descriptors

@@ -199,6 +199,53 @@ def test_a_reset_beside_memory_that_is_messages(tmp_path: Path) -> None:
         other_drive.close()
 
 
+@pytest.mark.parametrize("how", ["work", "reset"])
+def test_memory_that_is_messages_and_is_not_answered(tmp_path: Path, how: str) -> None:
+    """Its client is gone after a while, as others' Writes and resets stand behind it."""
+    with served(tmp_path) as paths:
+        (drive, driver), (silent_drive, silent) = up(paths[1]), up(paths[2], messages=True)
+        hold(silent_drive, silent)
+        start = time.monotonic()
+        if how == "work":
+            exercise(driver, ios=3)
+        else:
+            driver.submit(1, NvmOpc.WRITE, 0, 63, driver.buffer(64 * 512), ring=True)
+            time.sleep(0.1)
+            drive.client.ask(vc.RESET)
+            driver._forget_queues()
+            driver.start(queues=2, entries=16)
+        assert time.monotonic() - start < 15
+        with pytest.raises(ConnectionError):
+            while True:
+                silent_drive.client.receive()
+        silent_drive.close()
+        exercise(driver, ios=3)
+        drive.close()
+
+
+def test_memory_that_is_messages_and_is_not_taken(tmp_path: Path) -> None:
+    """Nor do others wait for a client that takes no messages, of which there are more than the server keeps."""
+    with served(tmp_path) as paths:
+        (drive, driver), (silent_drive, silent) = up(paths[1]), up(paths[2], messages=True)
+        exercise(silent, ios=2)
+        for i in range(14):
+            silent.submit(1 + i % 2, NvmOpc.READ, 0, 2047, silent.buffer(1 << 20))
+        silent.ring()
+        written = 0
+        while written < 2000:  # then what the commands are, and where their data goes, is known
+            number, command, _, _, body, _ = silent_drive.client.receive()
+            silent_drive.client.answer_dma(number, command, body)
+            written += command == vc.DMA_WRITE
+        end = time.monotonic() + 8
+        while time.monotonic() < end:
+            exercise(driver, ios=2)
+        with pytest.raises(ConnectionError):
+            while True:
+                silent_drive.client.receive()
+        silent_drive.close()
+        drive.close()
+
+
 def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
     """Not with what the server gave them while it had the PF: the client may give all there is to one."""
     with served(tmp_path) as paths:

@@ -41,6 +41,7 @@ from doorbell.device.vfio_user.wire import (
     INFO_PCI,
     INFO_RESET,
     MAX_DATA,
+    MAX_DMA,
     MAX_FDS,
     MAX_MAPS,
     MAX_WAITING,
@@ -63,6 +64,8 @@ from doorbell.device.vfio_user.wire import (
 )
 
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
+# Of a client that shares the device with others, which wait as long: it takes messages again, it answers one
+TAKE_S, ANSWER_S = 0.5, 2.0
 
 
 class Server:
@@ -75,13 +78,15 @@ class Server:
         config: PciConfig,
         *,
         verbose: bool = False,
+        shared: bool = False,
         on_client: Callable[[bool], None] = lambda _: None,
     ) -> None:
-        """on_client: told that a client has come (True) or is gone."""
+        """shared: other clients have other functions of the device. on_client: told that a client has come (True) or is
+        gone."""
         self._listener = Listener(Path(path))
         self._device = device
         self._config = config
-        self._verbose, self._on_client = verbose, on_client
+        self._verbose, self._shared, self._on_client = verbose, shared, on_client
         self._memory = ClientMemory(device)
         self._interrupts = Interrupts(device, config, self._apply)
         self._regions = Regions(device, config, self._apply, self._reset)
@@ -92,6 +97,8 @@ class Server:
         self._waiting: deque[Message] = deque()
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
+        self._asked: dict[int, float] = {}  # of those that wait for an answer: since when
+        self._full_since = 0.0  # the client has taken no more messages; 0: it does
         self._settle_until = 0.0
         self.stopped = False
         self._loop = Loop(device, [self])
@@ -153,6 +160,7 @@ class Server:
             for _ in range(MAX_WAITING):
                 if not self._may_receive or not self._receive():
                     break
+            self._look_at_patience()
             self._forward_dma()
             if self._connection:
                 self._connection.flush()
@@ -193,6 +201,7 @@ class Server:
             busy = True
             self._work()
         self._work()
+        self._look_at_patience()
         return busy
 
     @property
@@ -262,6 +271,8 @@ class Server:
         if not self.stopped:  # else the device does not run any more
             self._reset()
         self._dma.clear()
+        self._asked.clear()
+        self._full_since = 0.0
         self._interrupts.detach_all()
         self._memory.remove_all()
         self._settle_until = 0.0
@@ -365,7 +376,7 @@ class Server:
 
     def _forward_dma(self) -> bool:
         busy = False
-        while len(self._dma) < 0x4000 and not self._congested and (request := self._device.dma_next()):
+        while len(self._dma) < MAX_DMA and not self._congested and (request := self._device.dma_next()):
             busy = True
             if not self._connection:
                 self._device.dma_complete(request.id, None)
@@ -374,6 +385,7 @@ class Server:
                 self._next_id = (self._next_id + 1) & 0xFFFF
             command = DMA_READ if request.data is None else DMA_WRITE
             self._dma[self._next_id] = (request, command)
+            self._asked[self._next_id] = time.monotonic()
             body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
             self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
             self._next_id = (self._next_id + 1) & 0xFFFF
@@ -388,6 +400,7 @@ class Server:
         del self._dma[message.id]
         if request is None:
             return
+        del self._asked[message.id]
         if command == DMA_READ:
             data = message.body[16:]
             good = not message.flags & ERROR and len(data) == request.size
@@ -399,6 +412,19 @@ class Server:
             if request and command == DMA_READ:
                 self._device.dma_complete(request.id, None)
             self._dma[number] = (None, command)
+        self._asked.clear()
+
+    def _look_at_patience(self) -> None:
+        """What the device asks of this client's memory holds up all others sooner or later."""
+        if not self._shared:
+            return
+        now = time.monotonic()
+        full = self._congested or len(self._dma) >= MAX_DMA
+        self._full_since = (self._full_since or now) if full else 0.0
+        if full and now > self._full_since + TAKE_S:
+            raise Gone("it does not take what the device asks of its memory")
+        if self._asked and now > next(iter(self._asked.values())) + ANSWER_S:
+            raise Gone("it does not answer what the device asks of its memory")
 
     def _drop_dma(self) -> None:
         """The client will not answer: nobody waits for it."""
@@ -415,10 +441,11 @@ def serving(
     config: PciConfig,
     *,
     verbose: bool = False,
+    shared: bool = False,
     on_client: Callable[[bool], None] = lambda _: None,
 ) -> Iterator[Server]:
     """A server that is closed at the end."""
-    server = Server(path, device, config, verbose=verbose, on_client=on_client)
+    server = Server(path, device, config, verbose=verbose, shared=shared, on_client=on_client)
     try:
         yield server
     finally:
