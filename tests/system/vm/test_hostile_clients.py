@@ -241,6 +241,30 @@ def two_clients(tmp_path: Path, *devices: FakeDevice) -> Iterator[tuple[vc.Clien
         yield clients[0], clients[1]
 
 
+def test_unmapping_without_end(tmp_path: Path) -> None:
+    """The device waits for what follows an unmap, but not all the time: the others wait with it."""
+    device = FakeDevice()
+    with two_clients(tmp_path, device, FakeDevice()) as (_, loud):
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            loud.map(0x1000, 0x1000)
+            loud.unmap(0x1000, 0x1000)
+            if time.monotonic() < end - 1:
+                runs = device.runs
+        assert device.runs > runs + 100
+
+
+def test_unmapping_nothing(tmp_path: Path) -> None:
+    """That is refused, and the device goes on."""
+    device = FakeDevice()
+    with two_clients(tmp_path, device, FakeDevice()) as (_, loud):
+        runs, end = device.runs, time.monotonic() + 0.3
+        while time.monotonic() < end:
+            with refused(errno.ENOENT):
+                loud.unmap(0x1000, 0x1000)
+        assert device.runs > runs + 30
+
+
 @pytest.mark.parametrize("what", ["answers nothing", "takes nothing"])
 def test_memory_that_others_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """A client that does not answer for its memory is gone after a while."""

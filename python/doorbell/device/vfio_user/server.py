@@ -64,6 +64,8 @@ from doorbell.device.vfio_user.wire import (
 )
 
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
+# Where others wait with it: so long in all, and this part of the time
+SETTLE_MOST_S, SETTLE_PART = 0.5, 0.01
 # Of a client that shares the device with others, which wait as long: it takes messages again, it answers one
 TAKE_S, ANSWER_S = 0.5, 2.0
 
@@ -100,6 +102,7 @@ class Server:
         self._asked: dict[int, float] = {}  # of those that wait for an answer: since when
         self._full_since = 0.0  # the client has taken no more messages; 0: it does
         self._settle_until = 0.0
+        self._settle_left, self._settle_seen = SETTLE_MOST_S, time.monotonic()
         self.stopped = False
         self._loop = Loop(device, [self])
         self._handlers: dict[int, Callable[[Message], bytes | tuple[bytes, list[int]] | None]] = {
@@ -327,8 +330,20 @@ class Server:
         return struct.pack("<4I", 16, INFO_RESET | INFO_PCI, NUM_REGIONS, NUM_IRQS)
 
     def _unmap(self, message: Message) -> bytes:
-        self._settle_until = time.monotonic() + SETTLE_S
-        return self._memory.unmap(message)
+        answer = self._memory.unmap(message)
+        self._settle()
+        return answer
+
+    def _settle(self) -> None:
+        now = time.monotonic()
+        begin = max(now, self._settle_until)
+        more = now + SETTLE_S - begin
+        if self._shared:
+            self._settle_left += (now - self._settle_seen) * SETTLE_PART
+            self._settle_seen = now
+            more = min(more, self._settle_left)
+            self._settle_left = min(self._settle_left - more, SETTLE_MOST_S)
+        self._settle_until = begin + more
 
     def _device_reset(self, _: Message) -> bytes:
         self._reset()
