@@ -265,6 +265,25 @@ def test_unmapping_nothing(tmp_path: Path) -> None:
         assert device.runs > runs + 30
 
 
+def test_resets_without_end(tmp_path: Path) -> None:
+    """Between two of them the others have their turn."""
+
+    class Slow(FakeDevice):
+        def reset(self) -> None:
+            time.sleep(0.02)
+            super().reset()
+
+    with two_clients(tmp_path, FakeDevice(), Slow()) as (other, loud):
+        for _ in range(200):
+            loud.send(vc.RESET)
+        time.sleep(0.05)
+        start = time.monotonic()
+        assert other.read(vc.CONFIG, 0, 4)
+        assert time.monotonic() - start < 1
+        for _ in range(200):
+            loud.receive()
+
+
 @pytest.mark.parametrize("what", ["answers nothing", "takes nothing"])
 def test_memory_that_others_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """A client that does not answer for its memory is gone after a while."""

@@ -68,6 +68,7 @@ SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to 
 SETTLE_MOST_S, SETTLE_PART = 0.5, 0.01
 # Of a client that shares the device with others, which wait as long: it takes messages again, it answers one
 TAKE_S, ANSWER_S = 0.5, 2.0
+TURN_S = 0.005  # of a client's commands, before the device and others have theirs; a reset takes longer
 
 
 class Server:
@@ -97,6 +98,7 @@ class Server:
         self._gone = ""  # why the client is to be given up
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
+        self._turn_end = 0.0
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
         self._asked: dict[int, float] = {}  # of those that wait for an answer: since when
@@ -198,6 +200,7 @@ class Server:
             self._log("client connected")
             self._on_client(True)
         busy = False
+        self._turn_end = time.monotonic() + TURN_S
         for _ in range(MAX_WAITING):  # then the device has its turn
             if not self._may_receive or not self._receive():
                 break
@@ -205,7 +208,12 @@ class Server:
             self._work()
         self._work()
         self._look_at_patience()
-        return busy
+        return busy or bool(self._waiting and not self._blocked)
+
+    @property
+    def _blocked(self) -> bool:
+        """Commands wait: for the device, or for the client."""
+        return self._regions.pending is not None or self.stopped or self._congested
 
     @property
     def _may_receive(self) -> bool:
@@ -228,7 +236,7 @@ class Server:
 
     def _work(self) -> None:
         """Commands in their order; a register read that the device has not answered yet holds the later ones up."""
-        while self._waiting and not (self._regions.pending or self.stopped or self._congested):
+        while self._waiting and not self._blocked and time.monotonic() < self._turn_end:
             message = self._waiting.popleft()
             try:
                 answer = self._dispatch(message)
