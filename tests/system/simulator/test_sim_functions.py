@@ -209,6 +209,20 @@ def test_doorbell_pages(make: Make) -> None:
     assert devices[0].sim.counters()["sim.doorbells"] == 3
 
 
+def test_a_page_full_of_doorbells_keeps_nobody_out(make: Make) -> None:
+    """Whose host rings all its doorbells without a pause fills what the simulator takes at once."""
+    _, loud, other = make()
+    pages = [bytearray(4096) for _ in range(2)]
+    for d, page in zip((loud, other), pages):
+        d.sim.doorbell_page(page)
+    for turn in range(20):
+        pages[0][:] = b"\1\0\0\0" * 1024
+        if turn == 10:
+            pages[1][8:12] = b"\2\0\0\0"
+        other.sim.run(200)
+    assert pages[1] == b"\xff" * 4096
+
+
 def test_a_function_that_is_not_enabled_takes_no_access(make: Make) -> None:
     pf, one, two = make(vfs=1)
     assert pf.sim.cfg()["enabled"] and one.sim.cfg()["enabled"] and not two.sim.cfg()["enabled"]
