@@ -331,6 +331,29 @@ def test_many_descriptors(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def test_a_client_that_finds_no_descriptor(tmp_path: Path) -> None:
+    """Others have taken those of the server for a while: it is served when there is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    path = str(tmp_path / "s")
+    with serving(path, FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as late:
+            late.settimeout(5)
+            many: list[int] = []
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+                with contextlib.suppress(OSError):
+                    while True:
+                        many.append(os.dup(late.fileno()))
+                late.connect(path)
+                time.sleep(0.1)
+            finally:
+                for fd in many:
+                    os.close(fd)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            late.sendall(vc.HEADER.pack(1, vc.VERSION, 20, 0, 0) + struct.pack("<HH", 0, 0))
+            assert late.recv(vc.HEADER.size)[:4] == struct.pack("<HH", 1, vc.VERSION)
+
+
 def test_full_eventfds(tmp_path: Path, backend: str) -> None:
     """Interrupts of a client that does not look at them hold nobody up."""
     full = [os.eventfd(0) for _ in range(3)]
