@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 import vfio_client as vc
+from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
 from doorbell.device.vfio_user import serving
 from doorbell.errors import UserError
+from served_drives import running
 from vfio_device import FIRE, LEVEL, VECTORS, FakeDevice, device_served, dma, eventually, memfd, refused
 
 
@@ -264,6 +266,26 @@ def test_dma_by_messages(client: vc.Client, device: FakeDevice) -> None:
     client.sock.sendall(vc.HEADER.pack(late[0], late[1], 48, 1, 0) + late[4][:16] + b"x" * 16)
     client.read(vc.CONFIG, 0, 4)
     assert device.answered == answered
+
+
+def test_a_register_does_not_overtake_what_was_written(tmp_path: Path) -> None:
+    """Who reads that a device has stopped may take his memory back."""
+
+    class Writer(FakeDevice):
+        def run(self, cycles: int) -> None:
+            super().run(cycles)
+            if any(when == self.runs for _, _, when in self.reads.values()):
+                self.requests.append(DmaRequest(99, 0x5000, 4, b"last"))
+
+    with serving(tmp_path / "s", Writer(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        c.map(0x5000, 0x1000)
+        for _ in range(20):
+            c.read(vc.BAR0, 0, 4)
+            assert [body[16:] for _, _, body in c.requests] == [b"last"]
+            c.serve_dma()
+        c.close()
 
 
 def test_unmap_while_busy(client: vc.Client, device: FakeDevice) -> None:

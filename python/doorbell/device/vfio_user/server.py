@@ -149,7 +149,8 @@ class Server:
     def after_run(self) -> bool:
         busy = False
         try:
-            busy = self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
+            # In this order: nothing overtakes what the device has written before it
+            busy = self._forward_dma() | self._finish_read() | self._interrupts.forward_intx()
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
@@ -388,7 +389,7 @@ class Server:
 
     def _finish_read(self) -> bool:
         """Answer a read that the device had held up, and go on with what waits behind it."""
-        if not self._regions.pending:
+        if not self._regions.pending or self._congested:
             return False
         if answer := self._regions.answer():
             self._reply(*answer)
