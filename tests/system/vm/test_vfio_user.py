@@ -359,6 +359,50 @@ def test_vectors_that_were_away(client: vc.Client, device: FakeDevice) -> None:
         os.close(fd)
 
 
+@pytest.mark.parametrize("index", [vc.MSIX, vc.INTX], ids=["msix", "intx"])
+def test_interrupts_behind_messages(client: vc.Client, device: FakeDevice, index: int) -> None:
+    """A client is told when it has answered what was written before, and as often as it has to look."""
+    memory = bytearray(0x1000)
+    client.memory.append((0x5000, 0x1000, memory))
+    client.map(0x5000, 0x1000)
+    fd, unmask = os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)
+    client.set_irqs(0x24, index, 0, 1, fds=[fd])
+    if index == vc.INTX:
+        client.set_irqs(0x14, index, 0, 1, fds=[unmask])
+
+    def interrupt() -> None:
+        client.write(vc.BAR0, FIRE if index == vc.MSIX else LEVEL, struct.pack("<I", index == vc.INTX))
+
+    def fired(seconds: float = 0.05) -> bool:
+        return bool(select.select([fd], [], [], seconds)[0])
+
+    for text in (b"one", b"two"):
+        device.buffer[:] = text
+        dma(client, 0x5000, 3, 2)
+        while not client.requests:
+            client.read(vc.CONFIG, 0, 4)
+        interrupt()
+        assert not fired()
+        dma(client, 0x5010, 3, 2)  # what comes later is of no interest
+        client.answer_dma(*client.requests.popleft())
+        assert fired(5) and os.eventfd_read(fd) == 1 and memory[:3] == text
+        if index == vc.MSIX:
+            for _ in range(3):
+                interrupt()
+            assert not fired()
+        else:
+            client.write(vc.BAR0, LEVEL, b"\0\0\0\0")
+            os.eventfd_write(unmask, 1)
+        client.serve_dma(1)
+        if index == vc.MSIX:
+            assert fired(5) and os.eventfd_read(fd) == 1
+    interrupt()
+    assert fired(5), "nothing was written"
+    client.ask(vc.RESET)
+    os.close(fd)
+    os.close(unmask)
+
+
 def test_bad_set_irqs(client: vc.Client) -> None:
     fd, other = os.eventfd(0), memfd(4096)
     for flags, index, start, count, data, fds, number in (

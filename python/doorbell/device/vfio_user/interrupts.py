@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import struct
@@ -33,7 +34,12 @@ from doorbell.device.vfio_user.wire import (
 
 
 class Interrupts:
-    """What the client has attached. `vectors`: MSI-X vector to eventfd."""
+    """What the client has attached. `vectors`: MSI-X vector to eventfd.
+
+    The device signals a client's eventfds itself, until it writes to memory of that client without a descriptor: that
+    comes by messages, and the client would be told of what it has not got yet. From then on the device signals eventfds
+    of ours, and `forward` those of the client when it has answered what was written before.
+    """
 
     def __init__(self, device: ServedDevice, config: PciConfig, changed: Callable[[], None]) -> None:
         """changed: called when vectors have come or gone."""
@@ -43,12 +49,17 @@ class Interrupts:
         self.unmask_fd = -1
         self._intx_fd = -1
         self._intx_masked = False
+        self._intx_behind = -1  # so many writes must be answered before it is told; -1: it is not raised
+        self._between = False  # eventfds of ours are between the device and the client
+        self._ours: dict[int, int] = {}  # vector to eventfd
+        self._behind: dict[int, list[int]] = {}  # vector: as _intx_behind, of its first interrupt and of its last
         self._other_fds: dict[int, int] = {}  # ERR and REQ: kept, never signalled
 
     def detach_all(self) -> None:
         for index in range(NUM_IRQS):
             self.detach(index)
         self._taken_away.clear()
+        self._between = False
 
     def restore(self) -> None:
         """After a reset of the function: what is attached stays so."""
@@ -56,6 +67,18 @@ class Interrupts:
             self._write_vector(vector)
         self._taken_away.clear()
         self._intx_masked = False
+        self._intx_behind = -1
+        self._behind.clear()
+        for ours in self._ours.values():
+            take(ours)
+
+    def stand_between(self) -> None:
+        """A write goes to the client as a message; the device has not said anything of it yet."""
+        if self._between:
+            return
+        self._between = True
+        for vector, fd in self.vectors.items():
+            self._connect(vector, fd)
 
     def info(self, message: Message) -> bytes:
         argsz, _, index = struct.unpack_from("<III", message.body)
@@ -146,13 +169,25 @@ class Interrupts:
             self.vectors[vector] = fd
         elif old >= 0:
             self._taken_away.add(vector)
-        self._device.irq_eventfd(vector, fd)
+        self._connect(vector, fd)
         self._write_vector(vector)
         if fd >= 0 and vector in self._taken_away:
             self._taken_away.discard(vector)
             signal(fd)
         if old >= 0:
             os.close(old)
+
+    def _connect(self, vector: int, fd: int) -> None:
+        """The device signals this one for the vector, or ours in its place; -1: none."""
+        if self._between and fd >= 0:
+            if vector not in self._ours:
+                with contextlib.suppress(OSError):  # without one left it may be told too early
+                    self._ours[vector] = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            fd = self._ours.get(vector, fd)
+        self._device.irq_eventfd(vector, fd)
+        if fd < 0 and vector in self._ours:
+            os.close(self._ours.pop(vector))
+            self._behind.pop(vector, None)
 
     def _write_vector(self, vector: int) -> None:
         entry = struct.pack("<QII", 0xFEE00000 | (vector & 0xFF) << 4, vector, 0 if vector in self.vectors else 1)
@@ -172,13 +207,35 @@ class Interrupts:
             os.close(self.unmask_fd)
         self.unmask_fd = fd
 
-    def forward_intx(self) -> bool:
+    def forward(self, written: int, answered: int) -> bool:
+        """What the device has said; true if there was something. written: how many writes went to the client as
+        messages. answered: so many, from the first on, it has answered."""
+        said = self._forward_intx(written, answered)
+        for vector, ours in self._ours.items():
+            if take(ours):
+                self._behind.setdefault(vector, [])[1:] = [written]  # the first stays the first
+        for vector, behind in list(self._behind.items()):
+            if behind[0] > answered:
+                continue
+            signal(self.vectors[vector])
+            said = True
+            self._behind[vector] = [last for last in behind if last > answered]
+            if not self._behind[vector]:
+                del self._behind[vector]
+        return said
+
+    def _forward_intx(self, written: int, answered: int) -> bool:
         """INTx is a level: one signal, then masked until the client has served it and unmasks."""
         level = self._device.intx
         self._config.set_interrupt(level)
         if self._intx_masked and self.unmask_fd >= 0:
             self._intx_masked = not take(self.unmask_fd)
         if not level or self._intx_masked or self._intx_fd < 0:
+            self._intx_behind = -1
+            return False
+        if self._intx_behind < 0:
+            self._intx_behind = written
+        if self._intx_behind > answered:
             return False
         self._intx_masked = True
         signal(self._intx_fd)

@@ -102,6 +102,8 @@ class Server:
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
         self._asked: dict[int, float] = {}  # of those that wait for an answer: since when
+        self._written = 0  # how many of them were writes so far
+        self._writes: dict[int, int] = {}  # of those that wait for an answer: which of them it is, from 1 on
         self._full_since = 0.0  # the client has taken no more messages; 0: it does
         self._settle_until = 0.0
         self._settle_left, self._settle_seen = SETTLE_MOST_S, time.monotonic()
@@ -150,7 +152,7 @@ class Server:
         busy = False
         try:
             # In this order: nothing overtakes what the device has written before it
-            busy = self._forward_dma() | self._finish_read() | self._interrupts.forward_intx()
+            busy = self._forward_dma() | self._finish_read() | self._forward_interrupts()
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
@@ -284,6 +286,7 @@ class Server:
             self._reset()
         self._dma.clear()
         self._asked.clear()
+        self._writes.clear()
         self._full_since = 0.0
         self._interrupts.detach_all()
         self._memory.remove_all()
@@ -410,6 +413,10 @@ class Server:
             command = DMA_READ if request.data is None else DMA_WRITE
             self._dma[self._next_id] = (request, command)
             self._asked[self._next_id] = time.monotonic()
+            if command == DMA_WRITE:
+                self._interrupts.stand_between()
+                self._written += 1
+                self._writes[self._next_id] = self._written
             body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
             self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
             self._next_id = (self._next_id + 1) & 0xFFFF
@@ -425,6 +432,7 @@ class Server:
         if request is None:
             return
         del self._asked[message.id]
+        self._writes.pop(message.id, None)
         if command == DMA_READ:
             data = message.body[16:]
             good = not message.flags & ERROR and len(data) == request.size
@@ -437,6 +445,11 @@ class Server:
                 self._device.dma_complete(request.id, None)
             self._dma[number] = (None, command)
         self._asked.clear()
+        self._writes.clear()
+
+    def _forward_interrupts(self) -> bool:
+        answered = next(iter(self._writes.values()), self._written + 1) - 1
+        return self._interrupts.forward(self._written, answered)
 
     def _look_at_patience(self) -> None:
         """What the device asks of this client's memory holds up all others sooner or later."""
