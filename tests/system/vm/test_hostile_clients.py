@@ -144,6 +144,29 @@ def test_a_client_that_takes_no_replies(tmp_path: Path) -> None:
         c.close()
 
 
+def test_a_client_that_sends_much_behind_a_register(tmp_path: Path) -> None:
+    """What waits for the device to answer is bounded."""
+
+    class Slow(FakeDevice):
+        def read_poll(self, handle: int) -> bytes | None:
+            return None
+
+    with serving(tmp_path / "s", Slow(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        c.send(vc.REGION_READ, struct.pack("<QII", 0, vc.BAR0, 4))
+        body = struct.pack("<QII", 0, vc.CONFIG, 1 << 20) + bytes(1 << 20)
+        raw = vc.HEADER.pack(7, vc.REGION_WRITE, 16 + len(body), 0, 0) + body
+        c.sock.setblocking(False)
+        sent, end = 0, time.monotonic() + 20
+        while select.select([], [c.sock], [], 0.5)[1]:
+            assert time.monotonic() < end and sent < 64 << 20
+            with contextlib.suppress(BlockingIOError):
+                sent += c.sock.send(raw[sent % len(raw) :])
+        assert sent < MAX_QUEUED + (3 << 20)
+        c.close()
+
+
 REGISTERS = st.sampled_from([0, 8, 0xC, 0x10, 0x14, 0x1C, 0x20, 0x24, 0x28, 0x2C, 0x30, 0x34, 0x38, 0x40, 0x800, 0x1000,
                              0x1004, 0x1008, 0x1100, 0x1FF8, 0x2000, 0x3000, 0x3FC0])  # fmt: skip
 ACCESS = st.tuples(st.booleans(), REGISTERS, st.integers(0, 7), st.sampled_from([1, 2, 3, 4, 8, 12, 16, 63, 64, 65]),

@@ -44,6 +44,7 @@ from doorbell.device.vfio_user.wire import (
     MAX_DMA,
     MAX_FDS,
     MAX_MAPS,
+    MAX_QUEUED,
     MAX_WAITING,
     NO_REPLY,
     NUM_IRQS,
@@ -98,6 +99,7 @@ class Server:
         self._gone = ""  # why the client is to be given up
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
+        self._waiting_bytes = 0
         self._turn_end = 0.0
         self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
         self._next_id = 0
@@ -220,7 +222,8 @@ class Server:
 
     @property
     def _may_receive(self) -> bool:
-        return not (self.stopped or not self._connection or self._congested or len(self._waiting) >= MAX_WAITING)
+        full = len(self._waiting) >= MAX_WAITING or self._waiting_bytes >= MAX_QUEUED
+        return not (self.stopped or not self._connection or self._congested or full)
 
     def _receive(self) -> bool:
         """Take one message: an answer is used, a command waits in line. False: there is none."""
@@ -231,6 +234,7 @@ class Server:
             self._dma_reply(message)
         else:
             self._waiting.append(message)
+            self._waiting_bytes += len(message.body)
         return True
 
     @property
@@ -241,6 +245,7 @@ class Server:
         """Commands in their order; a register read that the device has not answered yet holds the later ones up."""
         while self._waiting and not self._blocked and time.monotonic() < self._turn_end:
             message = self._waiting.popleft()
+            self._waiting_bytes -= len(message.body)
             try:
                 answer = self._dispatch(message)
             except Refused as e:
@@ -281,6 +286,7 @@ class Server:
         for message in self._waiting:
             close_fds(message.fds)
         self._waiting.clear()
+        self._waiting_bytes = 0
         self._regions.abandon()
         if not self.stopped:  # else the device does not run any more
             self._reset()
