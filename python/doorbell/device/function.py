@@ -157,15 +157,21 @@ class PciFunction:
         return [Stray(s.cycle, s.addr, s.bytes, s.rights == write, s.fn, s.owner, s.returned)
                 for s in found[: self._sim._lib.strays(self._sim._h, self.fn, found, len(found))]]  # fmt: skip
 
-    def dma_pending(self) -> list[DmaRequest]:
-        """Accesses to regions without memory since the last call, in order.
+    def dma_next(self) -> DmaRequest | None:
+        """The oldest access to a region without memory that has not been handed out; None: there is none.
 
         Writes count as done once they are handed out: deliver them before the next `run`.
         """
-        out = []
         m = self._shared.message
-        while self._sim._lib.dma_next(self._sim._h, self.fn, byref(m)):
-            out.append(DmaRequest(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None))
+        if not self._sim._lib.dma_next(self._sim._h, self.fn, byref(m)):
+            return None
+        return DmaRequest(m.id, m.addr, m.len, ctypes.string_at(m.data, m.len) if m.write else None)
+
+    def dma_pending(self) -> list[DmaRequest]:
+        """All that `dma_next` has, in order."""
+        out = []
+        while request := self.dma_next():
+            out.append(request)
         return out
 
     def dma_complete(self, id: int, data: bytes | None) -> None:

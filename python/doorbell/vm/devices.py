@@ -9,7 +9,6 @@ import os
 import struct
 import sys
 import time
-from collections import deque
 from typing import Any
 
 from doorbell.device.messages import DmaRequest, MmioError, SimError
@@ -36,7 +35,6 @@ class SimDevice:
         self.vectors = vectors
         self._sizes: dict[int, int] = {}
         self._start = time.monotonic()
-        self._pending: deque[DmaRequest] = deque()
         self.idle = False
         for vector in range(self.vectors):
             sim.irq_eventfd(vector, -1)
@@ -99,9 +97,7 @@ class SimDevice:
         return self._sim.intx
 
     def dma_next(self) -> DmaRequest | None:
-        if not self._pending:
-            self._pending.extend(self._sim.dma_pending())
-        return self._pending.popleft() if self._pending else None
+        return self._sim.dma_next()
 
     def dma_complete(self, request: int, data: bytes | None) -> None:
         self._sim.dma_complete(request, data)

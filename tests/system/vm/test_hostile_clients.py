@@ -506,8 +506,7 @@ def test_a_device_that_does_not_reset(monkeypatch: pytest.MonkeyPatch) -> None:
             raise SimError("not acknowledged")
 
         def irq_eventfd(self, *_: int) -> None: ...
-        def dma_pending(self) -> list[Any]:
-            return []
+        def dma_next(self) -> None: ...
 
         def reset(self) -> None:
             raise AssertionError("it must not")
