@@ -20,6 +20,7 @@ from doorbell.nvme.vendor import BAR_DOORBELLS
 QUEUE_PAIRS = 32
 RESET_CYCLES = 100_000  # of one try
 RESET_S = 30.0  # of all tries
+LAND_CYCLES = 2000  # after a reset; the link takes less
 BUSY_US = 50  # that pass in one `run` of a device at work, at most
 FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
 FIGURES_S = 0.05  # between two updates
@@ -118,12 +119,24 @@ class SimDevice:
     def reset(self) -> None:
         end = time.monotonic() + RESET_S
         while time.monotonic() < end:
-            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
-                self.dma_complete(message.id, None)
+            self._drop_dma()  # the reset waits for reads, and nobody answers these now
             with contextlib.suppress(SimError):
-                return self._sim.flr(RESET_CYCLES)
+                self._sim.flr(RESET_CYCLES)
+                return self._land()
         # Not its power-on reset: that would hide a bug, and take the keys and whatever else is not saved on the media.
         raise UserError("the simulated device does not finish its function-level reset, please report: it ends here", 3)
+
+    def _land(self) -> None:
+        """What the function had sent when it was reset is still on its way: it arrives now, before anybody is told."""
+        end = self._sim.cycle + LAND_CYCLES
+        while self._sim.cycle < end:
+            self._drop_dma()
+            self._sim.run(end - self._sim.cycle)
+        self._drop_dma()
+
+    def _drop_dma(self) -> None:
+        while message := self.dma_next():
+            self.dma_complete(message.id, None)
 
     def close(self) -> None:
         """Write the image back; raise if it cannot be, or if the runtime saw a broken rule of PCIe or AXI."""

@@ -23,7 +23,7 @@ from doorbell.nvme.constants import Cns, NsAttach
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.structures import IdCtrl
-from doorbell.vm.devices import QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
+from doorbell.vm.devices import LAND_CYCLES, QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
 
 RESET_SLICE = 2000  # cycles between two looks at what comes during a reset
 VFS_GO_CYCLES = 50_000  # until the firmware has seen VFs go; a host gives it a second (PCIe 5.0, 9.3.3.3.1)
@@ -100,11 +100,17 @@ class FunctionDevice(SimDevice):
             if time.monotonic() > end:
                 what = f"function {self.fn} of the simulated device"
                 raise UserError(f"{what} does not finish its function-level reset, please report: it ends here", 3)
-            self._sim.run(RESET_SLICE, everybody=True)
-            self.meanwhile(self)
-            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
-                self.dma_complete(message.id, None)
-        self._sim.run(RESET_SLICE, everybody=True)  # the firmware sees that it is over: software gives it 100 ms
+            self._go_on(RESET_SLICE)
+        # What it had sent before arrives, and the firmware sees that it is over: software gives it 100 ms
+        over = self._sim.cycle + LAND_CYCLES
+        while self._sim.cycle < over and time.monotonic() < end:
+            self._go_on(over - self._sim.cycle)
+
+    def _go_on(self, cycles: int) -> None:
+        """During a reset: the others work, this one's accesses to memory come to nothing."""
+        self._sim.run(cycles, everybody=True)
+        self.meanwhile(self)
+        self._drop_dma()  # the reset waits for reads, and nobody answers these now
 
     def close(self) -> None:
         """The drive's end, if this is the PF."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import select
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,29 @@ def test_drive_by_messages(tmp_path: Path) -> None:
         driver.start(queues=2, entries=16)
         exercise(driver, ios=6, largest=16)
         assert drive.client.served > 20
+        drive.close()
+
+
+@pytest.mark.rtl
+def test_nothing_is_written_after_a_reset(tmp_path: Path) -> None:
+    """What was on its way does not come to a client that has been told of the reset: its memory may be another's."""
+    with drive_server(tmp_path) as path:
+        drive, driver = new_driver(path, messages=True)
+        for round_ in range(4):
+            driver.start(queues=2, entries=16)
+            for q in (1, 2):
+                driver.submit(q, NvmOpc.READ, 0, 255, driver.buffer(256 * 512))
+            driver.ring()
+            written = 0
+            while written < 10 * (round_ + 1):
+                number, command, _, _, body, _ = drive.client.receive()
+                drive.client.answer_dma(number, command, body)
+                written += command == vc.DMA_WRITE
+            drive.client.send(vc.RESET)
+            while drive.client.receive()[1] != vc.RESET:
+                pass
+            assert not select.select([drive.client.sock], [], [], 0.2)[0]
+            driver._forget_queues()
         drive.close()
 
 
