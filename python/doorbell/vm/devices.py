@@ -75,8 +75,10 @@ class SimDevice:
         if now > shown + 500:
             self._sim.time_us = now if self.idle else min(now, shown + BUSY_US)
         if self._figures_fd >= 0:
-            return self._run_and_count(cycles)
-        self._run(cycles)
+            self._run_and_count(cycles)
+        else:
+            self._run(cycles)
+        self._sim.drop_irqs()  # no vector's: data that a guest has the drive write where interrupts go
 
     def _run(self, cycles: int) -> None:
         """A command may begin and end in one call: idle is only who had nothing to do in it."""

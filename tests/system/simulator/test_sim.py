@@ -416,6 +416,16 @@ def test_memory_that_is_taken_away_from_a_served_device(make: Make) -> None:
     assert not device.dma_next()
 
 
+def test_interrupts_of_a_served_device_that_are_no_vectors(make: Make) -> None:
+    """A guest may have the device write to where interrupts go: that is kept for nobody."""
+    d = make()
+    device = SimDevice(d.sim)
+    for data in (0, 100, 5000):
+        d.do(MSI, MSI_ADDR, data=data)
+    device.run(1000)
+    assert d.sim.counters()["host.irqs"] == 3 and not d.sim.irqs()
+
+
 def test_message_writes_keep_order(make: Make) -> None:
     """An interrupt or a write to memory does not overtake writes that the caller has not fetched; registers answer."""
     d = make()
