@@ -255,6 +255,23 @@ def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
         drive.close()
 
 
+def test_a_client_of_the_pf_may_leave_a_vf_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Then that one has no namespace; the clients of the others go on."""
+    with served(tmp_path) as paths:
+        (pf_drive, pf), _, (other_drive, other) = up_all(paths)
+        (its,) = (nsid for nsid in namespaces.allocated(pf) if 1 in namespaces.controllers(pf, nsid))
+        namespaces.delete(pf, its)
+        namespaces.attach(pf, namespaces.create(pf, namespaces.capacity(pf)[1] // 512))
+        pf_drive.close()
+        while other.read32(Reg.CC):
+            time.sleep(0.01)
+        other._forget_queues()
+        other.start(queues=2, entries=16)
+        exercise(other, ios=3)
+        other_drive.close()
+    assert "no namespace for VF 1, and no room" in capfd.readouterr().err
+
+
 @pytest.mark.nightly
 def test_namespaces_last(tmp_path: Path) -> None:
     """They were given once, and are found again; a drive that others have written to is not shared out."""
