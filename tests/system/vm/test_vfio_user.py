@@ -227,6 +227,23 @@ def test_dma_through_descriptors(client: vc.Client, device: FakeDevice) -> None:
     os.close(fd)
 
 
+def test_memory_of_huge_pages(client: vc.Client, device: FakeDevice) -> None:
+    """Pieces of it need not begin and end with one: a PC has a hole in its first."""
+    try:
+        fd = os.memfd_create("huge", os.MFD_HUGETLB)
+    except OSError as e:
+        pytest.skip(f"no huge pages: {e}")
+    os.ftruncate(fd, 8 << 20)
+    for base, size in ((0, 0xA0000), (0xC0000, 0x40000), (2 << 20, 4 << 20)):
+        try:
+            client.map(base, size, fd, base)
+        except vc.ServerError as e:
+            assert e.number == errno.ENOMEM, "there are none, but one may ask for them"
+        else:
+            client.unmap(base, size)
+    os.close(fd)
+
+
 def test_dma_by_messages(client: vc.Client, device: FakeDevice) -> None:
     memory = bytearray(random.Random(1).randbytes(0x2000))
     client.memory.append((0x5000, 0x2000, memory))
