@@ -33,6 +33,8 @@ from doorbell.nvme.constants import (
 from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, FwSlotLog, SmartLog
 from doorbell.nvme.structures import DsmRange, IdCtrl, IdNs, Sqe
 
+MDTS_BYTES = 1 << 20  # of a command's data, at most
+
 
 class FunctionalSsd(FunctionalQueues):
     """Subset of `doorbell.device.Sim`, with what the commands do.
@@ -203,6 +205,8 @@ class FunctionalSsd(FunctionalQueues):
             raise CommandFailed(Status.INVALID_FIELD)
         elif opcode == AdminOpc.GET_LOG_PAGE:
             size = 4 * ((e.cdw10 >> 16 | (e.cdw11 & 0xFFFF) << 16) + 1)
+            if size > MDTS_BYTES:
+                raise CommandFailed(Status.INVALID_FIELD)
             at = e.cdw12 | e.cdw13 << 32
             self._scatter(e.prp1, e.prp2, self._log(e.cdw10 & 0xFF)[at : at + size].ljust(size, b"\0"))
         elif opcode == AdminOpc.ASYNC_EVENT:

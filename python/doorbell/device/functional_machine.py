@@ -189,7 +189,7 @@ class FunctionalMachine:
                 out.append((entry, min(left, PAGE)))
                 left -= out[-1][1]
             at = entries[-1]
-            if chained and at % 8:
+            if chained and at % PAGE:
                 raise CommandFailed(Status.INVALID_PRP_OFFSET)
         return out
 

@@ -171,13 +171,13 @@ def test_chained_lists(drive: Driver) -> None:
         assert drive.read(7, 2048, offset=4, scattered=True, list_offset=list_offset) == data
 
 
-@pytest.mark.parametrize("bad", [2, 4, 511])
+@pytest.mark.parametrize("bad", [2, 4, 7, 8, 4088])
 def test_chain_pointer_offset(drive: Driver, bad: int) -> None:
-    """The pointer to the next list must be 8 byte aligned."""
+    """The pointer to the next list is one to a page: so no list leads to itself without end, as 4088 would."""
     buffer = drive.buffer(64 << 10, scattered=True, list_offset=4088)
     prp1, prp2 = buffer.prps()
     pointer = drive.memory.at(prp2, 8)
-    pointer[:] = (int.from_bytes(pointer, "little") | bad & 7).to_bytes(8, "little")
+    pointer[:] = (prp2 & ~4095 | bad).to_bytes(8, "little")
     command = drive.submit(1, NvmOpc.READ, 0, 127, prp1=prp1, prp2=prp2)
     drive.wait([command])
     expect(command, Status.INVALID_PRP_OFFSET)

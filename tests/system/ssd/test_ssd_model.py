@@ -16,7 +16,8 @@ from doorbell.cli import main as cli
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.commands import expect
+from doorbell.nvme.constants import AdminOpc, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.memory import Buffer, HostMemory
@@ -209,6 +210,14 @@ def test_bench_json_is_like_fio() -> None:
     lat = out["read"]["clat_ns"]
     assert lat["min"] <= lat["percentile"]["50.000000"] <= lat["percentile"]["99.000000"] <= lat["max"]
     assert out["read"]["iops"] > 0 and abs(out["read"]["bw"] * 1024 / out["read"]["iops"] / 4096 - 1) < 0.01
+
+
+def test_functional_log_page_of_any_length() -> None:
+    """One that is longer than any command's data is not made."""
+    drive = functional()
+    drive.start(queues=1, entries=16)
+    log = {"cdw10": LogPage.SMART | 0xFFFF << 16, "cdw11": 0x10}
+    expect(drive.admin_try(AdminOpc.GET_LOG_PAGE, buffer=drive.buffer(4096), **log), Status.INVALID_FIELD)
 
 
 def test_percentile_is_nearest_rank() -> None:
