@@ -85,14 +85,15 @@ class FunctionalSsd(FunctionalQueues):
     # I/O commands -----------------------------------------------------------------------------------------------
 
     def _run_io(self, qid: int, sq: FunctionalSq, sqe: Sqe) -> None:
-        try:
-            self._io(sqe)
-            status = Status.SUCCESS
-        except CommandFailed as bad:
-            status = bad.status
-            self._log_error(qid, sqe.cid, status, sqe.nsid, sqe.cdw10 | sqe.cdw11 << 32)
+        if self._sqs.get(qid) is sq:  # else its queue has been deleted, and with that it has ended
+            try:
+                self._io(sqe)
+                status = Status.SUCCESS
+            except CommandFailed as bad:
+                status = bad.status
+                self._log_error(qid, sqe.cid, status, sqe.nsid, sqe.cdw10 | sqe.cdw11 << 32)
+            self._complete(qid, sqe.cid, status)
         self._inflight -= 1
-        self._complete(qid, sqe.cid, status)
         self._kick()
 
     def _io(self, e: Sqe) -> None:
@@ -185,7 +186,9 @@ class FunctionalSsd(FunctionalQueues):
             sq = self._sqs.get(e.cdw10 & 0xFFFF)
             if sq is None or not e.cdw10 & 0xFFFF:
                 raise CommandFailed(Status.QID_INVALID)
-            self._cqs[sq.cqid].sqs -= 1
+            cq = self._cqs[sq.cqid]
+            cq.sqs -= 1
+            cq.waiting = deque(entry for entry in cq.waiting if entry[0] != e.cdw10 & 0xFFFF)
             del self._sqs[e.cdw10 & 0xFFFF]
         elif opcode == AdminOpc.DELETE_CQ:
             cq = self._cqs.get(e.cdw10 & 0xFFFF)

@@ -220,6 +220,20 @@ def test_functional_log_page_of_any_length() -> None:
     expect(drive.admin_try(AdminOpc.GET_LOG_PAGE, buffer=drive.buffer(4096), **log), Status.INVALID_FIELD)
 
 
+def test_functional_commands_of_a_deleted_queue() -> None:
+    """When the queue is gone nothing of it touches the host's memory any more, nor is it answered in the next queue."""
+    drive = functional(latency_ns=100_000, jitter_ns=0)
+    drive.start(queues=1, entries=16)
+    buffer = drive.buffer(4096)
+    buffer.fill(7)
+    drive.submit(1, NvmOpc.READ, 0, 7, buffer, ring=True)
+    drive.sim.run(1000)
+    assert len(drive.delete_sq(1)) == 1
+    drive.create_sq(1, 16, 1)
+    drive.sim.run(100_000)
+    assert buffer.read() == b"\7" * 4096 and not drive.poll()
+
+
 def test_percentile_is_nearest_rank() -> None:
     import numpy as np
 
