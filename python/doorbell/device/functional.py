@@ -245,6 +245,7 @@ class FunctionalSsd(FunctionalQueues):
         if e.cdw11 >> 16 > self.num_qp:
             raise CommandFailed(Status.INVALID_VECTOR)
         self._cqs[qid] = FunctionalCq(e.prp1, entries, e.cdw11 >> 16, bool(e.cdw11 & 2))
+        self.on_queue(2 * qid + 1)
 
     def _create_sq(self, e: Sqe) -> None:
         qid, entries, cqid = e.cdw10 & 0xFFFF, (e.cdw10 >> 16) + 1, e.cdw11 >> 16
@@ -262,6 +263,7 @@ class FunctionalSsd(FunctionalQueues):
             raise CommandFailed(Status.INVALID_FIELD)
         self._sqs[qid] = FunctionalSq(e.prp1, entries, cqid, e.cdw11 >> 1 & 3)
         self._cqs[cqid].sqs += 1
+        self.on_queue(2 * qid)
 
     def _set_feature(self, feature: int, value: int) -> int:
         if feature == Feature.NUM_QUEUES:

@@ -22,6 +22,7 @@ RESET_CYCLES = 100_000  # of one try
 RESET_S = 30.0  # of all tries
 LAND_CYCLES = 2000  # after a reset; the link takes less
 BUSY_US = 50  # that pass in one `run` of a device at work, at most
+NOTHING = 0xFFFFFFFF  # in a page of doorbells: nothing was written
 FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
 FIGURES_S = 0.05  # between two updates
 
@@ -163,7 +164,9 @@ class FunctionalDevice:
         self.vectors = sim.num_qp + 1
         self._reads: list[bytes | None] = []
         self._fds: dict[int, int] = {}
-        self._doorbells = memoryview(bytearray(4096)).cast("I")
+        self._doorbells = memoryview(bytearray(b"\xff" * 4096)).cast("I")
+        self._seen = [NOTHING] * (2 * self.vectors)
+        sim.on_queue = self._forget_doorbell
 
     def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         if pointer is not None:
@@ -220,14 +223,20 @@ class FunctionalDevice:
         self._doorbells = memoryview((ctypes.c_ubyte * 4096).from_address(pointer)).cast("B").cast("I")
 
     def doorbell_reset(self) -> None:
-        self._doorbells[:] = self._blank
+        for i in range(2 * self.vectors):
+            self._forget_doorbell(i)
 
-    _blank = memoryview(b"\xff" * 4096).cast("I")  # nothing written since we looked
+    def _forget_doorbell(self, i: int) -> None:
+        """A queue begins, so nobody rings it yet."""
+        self._doorbells[i] = self._seen[i] = NOTHING
 
     def _scan_doorbells(self) -> None:
+        """The client may ring at any time, and what it writes must not be wiped out: so what is there is compared with
+        what was there, and stays. A queue's doorbell never has the same value twice in a row.
+        """
         for i in range(2 * self.vectors):
-            if (value := self._doorbells[i]) != 0xFFFFFFFF:
-                self._doorbells[i] = 0xFFFFFFFF
+            if (value := self._doorbells[i]) != self._seen[i]:
+                self._seen[i] = value
                 self._sim.mmio_write(BAR_DOORBELLS + 4 * i, value)
 
     def configure(self, state: PciState, msix_enable: bool) -> None:
