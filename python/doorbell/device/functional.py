@@ -22,6 +22,7 @@ from doorbell.nvme.constants import (
     ONCS_VERIFY,
     ONCS_WRITE_UNCOR,
     ONCS_WRITE_ZEROES,
+    RW_FUA,
     AdminOpc,
     Cns,
     Feature,
@@ -130,16 +131,22 @@ class FunctionalSsd(FunctionalQueues):
         if slba + count > blocks:
             raise CommandFailed(Status.LBA_RANGE)
         at, size = slba * self._block, count * self._block
+        fua = bool(e.cdw12 & RW_FUA)
+        durable = fua or not self._features[Feature.VOLATILE_WC] & 1
         if e.opcode == NvmOpc.WRITE_ZEROES:
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._zero(at, size)
+            if durable:
+                self._flush_media()
             return
         if e.opcode == NvmOpc.WRITE_UNCOR:
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._unreadable.update(self._sectors(at, size))
             return
-        if size > 1 << 20:
+        if size > MDTS_BYTES:
             raise CommandFailed(Status.INVALID_FIELD)
+        if fua and e.opcode != NvmOpc.WRITE:
+            self._flush_media(Status.READ_ERROR)
         if e.opcode == NvmOpc.VERIFY:
             self._media_ok(at, size, Status.READ_ERROR)
             self._media_readable(at, size)
@@ -159,6 +166,8 @@ class FunctionalSsd(FunctionalQueues):
                 raise CommandFailed(Status.COMPARE_FAILED)
         else:
             self._store(at, sent)
+            if durable:
+                self._flush_media()
             self._counts["writes"] += 1
             self._counts["write_sectors"] += size // 512
 
@@ -276,6 +285,8 @@ class FunctionalSsd(FunctionalQueues):
             (self._no_coalesce.add if value >> 16 & 1 else self._no_coalesce.discard)(value & 0xFFFF)
         elif feature not in (1, 2, 4, 5, 6, 8, 10, 11, 15):
             raise CommandFailed(Status.INVALID_FIELD)
+        if feature == Feature.VOLATILE_WC and not value & 1:
+            self._flush_media()
         self._features[feature] = value
         return 0
 

@@ -221,11 +221,12 @@ class FunctionalMachine:
         except OSError as e:
             raise CommandFailed(Status.READ_ERROR) from e
 
-    def _flush_media(self) -> None:
+    def _flush_media(self, failed: int = Status.WRITE_FAULT) -> None:
+        """failed: what a command ends with if it cannot be."""
         try:
             self._media.flush()
         except OSError as e:
-            raise CommandFailed(Status.WRITE_FAULT) from e
+            raise CommandFailed(failed) from e
 
     def _store(self, at: int, data: bytes) -> None:
         try:
