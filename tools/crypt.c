@@ -69,6 +69,7 @@ struct run {
     struct near_file* file;
     struct near_target* to;  // or NULL: standard output
     bool drive;              // it does it, as long as it goes
+    bool known;              // what is loaded: not yet, of a file before this one perhaps
     uint64_t loaded;         // what is added to the number of a block now
     uint8_t* data;
     char *note, *why;  // as near_scan
@@ -99,10 +100,11 @@ static int on_drive(struct run* r, const struct near_part* p, const uint64_t* st
     uint8_t program[PROGRAM_BYTES];
     uint32_t bytes;
     int status = 0;
-    if (offset != r->loaded) {
+    if (!r->known || offset != r->loaded) {
         make_program(r->c, offset, program);
         status = near_exchange(d, program, sizeof program);
         r->loaded = offset;
+        r->known = true;
     }
     uint32_t room = (p->bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;
     if (!status)
@@ -185,7 +187,7 @@ static int scan(struct near_file* f, const struct near_job* job, const struct ne
         if (o->drive) return -ECANCELED;
         near_on_cpu(f);  // in one: its extents need not be whole data units
     }
-    struct run r = {c, f, c->to, f->device, 0, NULL, note, why};  // near_run has loaded offset 0
+    struct run r = {.c = c, .file = f, .to = c->to, .drive = f->device, .note = note, .why = why};
     if (f->device) {
         const struct near_device* d = f->device;
         if (d->most_transfer && d->most_transfer < step) step = d->most_transfer;

@@ -57,6 +57,20 @@ def test_what_others_make_of_the_same_key(tmp_path: Path, seed: int, mode: str) 
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_a_file_at_the_begin_of_the_drive_behind_another_one(tmp_path: Path, mode: str) -> None:
+    """Its blocks have their own numbers, not those that the file before it has left in the program."""
+    drive = FakeDrive(tmp_path)
+    key = key_file(drive, mode)
+    data = {name: os.urandom(8192) for name in ("first", "behind")}
+    for name, what in data.items():
+        drive.write(name, what)
+    assert (tmp_path / "first.map").read_text().startswith("0 0 ")
+    done = drive.run("dbcrypt", "-d", "--mode", mode, "--drive", "--slot", "3", "behind", "first", KEY="key")
+    wanted = b"".join(cipher(mode, key, data[name], encrypt=False) for name in ("behind", "first"))
+    assert (done.status, done.out, done.err) == (0, wanted, b"")
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("size", [16, 32])
 def test_keys_of_both_sizes(tmp_path: Path, size: int, mode: str) -> None:
     """On the CPU; a counter that carries through."""
