@@ -214,12 +214,26 @@ static int end(void* context, const struct near_file* f) {
 
 static int bad(const char* text, const char* what) { return near_bad("dbcrypt", text, what); }
 
+// All that there is, at most `room` bytes; a pipe may bring a key in pieces. How many, or -1.
+static ssize_t read_all(const char* path, uint8_t* to, size_t room) {
+    size_t got = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    while (got < room && n) {
+        n = read(fd, to + got, room - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break;
+        got += (size_t)n;
+    }
+    close(fd);
+    return n < 0 ? -1 : (ssize_t)got;
+}
+
 // -1: it is there; else the exit status.
 static int read_key(struct crypt* c) {
     uint8_t key[MOST_KEY + 1];
-    int fd = open(c->key_path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, key, sizeof key);
-    if (fd >= 0) close(fd);
+    ssize_t n = read_all(c->key_path, key, sizeof key);
     if (n < 0) return bad("cannot read the key: ", c->key_path);
     size_t one = c->ctr ? (size_t)n - AES_BLOCK : (size_t)n / 2;
     bool right = (one == 16 || one == 32) && (size_t)n == (c->ctr ? one + AES_BLOCK : 2 * one);
