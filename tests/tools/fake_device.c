@@ -20,6 +20,7 @@
 // DBNEAR_OWN       1: a command that stores does so in its own namespace alone
 // DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
 // DBNEAR_TOUCH     file whose times the first command changes
+// DBNEAR_EMPTY     file that somebody empties while it is asked where it lies
 // DBNEAR_OPEN      file that somebody tries to open when the third command comes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
@@ -210,6 +211,8 @@ static int path_of(int fd, char path[4096 + 8], const char* more) {
 
 static int find(int fd, const struct stat* st, struct near_place* place, char* why) {
     char path[4096 + 8];
+    const char* emptied = getenv("DBNEAR_EMPTY");
+    if (emptied && truncate(emptied, 0)) abort();
     const char *apart = getenv("DBNEAR_APART"), *beside = getenv("DBNEAR_BESIDE"), *name = NULL;
     (void)st;
     if (!getenv("DBNEAR_IMAGE")) {
