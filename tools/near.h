@@ -157,6 +157,7 @@ struct near_job {
     uint32_t record;      // PHASE is the offset in a record of so many bytes; 0: none
     uint32_t (*phase)(void* context, const struct near_part* part);  // or what this says
     uint32_t result_room;  // bytes of the result buffer to begin with, a multiple of 64
+    bool large;            // results may be as large as the data; else a quarter of them, and a little more
     // Instead of near_scan, for what has no parts that stand alone: soft and take are not used.
     int (*scan)(struct near_file*, const struct near_job*, const struct near_options*, char* note, char* why);
     bool whole;  // a file that does not lie on the drive as a whole comes to the CPU
