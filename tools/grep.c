@@ -59,7 +59,7 @@ struct grep {
     struct near_options options;
     struct strings strings;
     struct lines lines;
-    bool count, names, quiet, numbers, with_name;
+    bool count, names, quiet, with_name;
     bool found;
 };
 
@@ -100,7 +100,7 @@ static int end(void* context, const struct near_file* f) {
 static int print_line(void* context, uint64_t start, uint64_t stop, uint64_t number) {
     struct grep* g = context;
     if (g->with_name) printf("%s:", g->lines.file->path);
-    if (g->numbers) printf("%" PRIu64 ":", number + 1);
+    if (g->lines.numbers) printf("%" PRIu64 ":", number + 1);
     while (start < stop) {
         const uint8_t* data;
         ssize_t n = lines_window(&g->lines, start, stop - start, &data);
@@ -125,7 +125,7 @@ static int options(struct grep* g, int argc, char** argv) {
             case 'c': g->count = true; break;
             case 'l': g->names = true; break;
             case 'q': g->quiet = true; break;
-            case 'n': g->numbers = true; break;
+            case 'n': g->lines.numbers = true; break;
             case 'H': with_name = 1; break;
             case 'h': with_name = 0; break;
             case 'F':

@@ -144,6 +144,24 @@ def test_result_too_large_comes_again_with_a_larger_buffer(tmp_path: Path) -> No
     assert max(int(words[4]) for words in drive.commands()) <= 128 << 10
 
 
+def bytes_read(drive: FakeDrive, *args: str) -> int:
+    """By dbgrep and its drive, which are one process, from whatever files."""
+    command = [tools_build.tools(fake=True) / "dbgrep", *args]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=drive.env(), cwd=drive.folder) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        figures = dict(line.split(": ") for line in Path(f"/proc/{process.pid}/io").read_text().splitlines())
+    assert process.returncode == 0
+    return int(figures["rchar"])
+
+
+def test_what_the_tool_reads_itself(tmp_path: Path) -> None:
+    """The lines that count; all data before them only for their numbers."""
+    drive = FakeDrive(tmp_path)
+    size = 4 << 20
+    drive.write("f", b"b\n" * ((size - 2) // 2) + b"a\n")
+    assert size < bytes_read(drive, "a", "f") < 1.1 * size < 1.2 * size < bytes_read(drive, "-n", "a", "f")
+
+
 def test_count_asks_for_no_places(tmp_path: Path) -> None:
     drive = FakeDrive(tmp_path)
     drive.write("f", b"a\n" * 300000)
