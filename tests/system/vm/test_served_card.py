@@ -207,7 +207,10 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for small in (c, d):
         small.write_bytes(bytes(65536))
     refused("are too small", c, d)
-    refused("is not the memory of a card", a, b, card=a if a.write_bytes(b"x" * SIZE) else a)
+    for text in (b"x" * SIZE, bytes(SIZE), b"x", b"x" * (128 << 10)):  # of others: it stays as it is
+        c.write_bytes(text)
+        refused("is not the memory of a card", a, b, card=c)
+        assert c.read_bytes() == text
 
 
 @pytest.mark.parametrize(("options", "why"), [
