@@ -9,6 +9,7 @@ them online.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from doorbell.device.pci_config import DEVICE_CONTROL, PciConfig, PciState, VfCo
 from doorbell.device.vfio_user import Loop, Server, serving
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.commands import NvmeError
 from doorbell.nvme.constants import Cns, NsAttach
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
@@ -121,23 +123,34 @@ class PfHost:
         self._memory = HostMemory(1 << 20, base=1 << 32)
         self.up = False
 
-    def begin(self, *, new: bool = False) -> None:
+    def begin(self, *, new: bool = False, again: bool = False) -> None:
         """Bring the PF up, give each VF a namespace if it has none, and what it can have of queues and interrupts.
 
         new: nobody has written to the drive yet: its capacity is shared out, to each VF what it is to have and the rest
-        to the PF. Raises UserError where there is nothing left to give.
+        to the PF. Raises UserError where there is nothing left to give; again, behind a client of the PF, a line says
+        so, and the other VFs have theirs.
         """
         self._sim.irq_eventfd(0, None)
         self.up = True
         pf = Driver(self._sim, self._memory)
         pf.setup_msix(1)
         pf.enable()
+        most = virtualization.capabilities(pf)
+        if most.vq.primary or most.vi.primary:  # a client has taken them for the PF
+            virtualization.allocate(pf, queues=0, interrupts=0)
+            pf.disable()
+            pf.enable()
         pf.controller = IdCtrl.from_buffer_copy(pf.identify(Cns.CTRL))
         without = [fn for fn in range(1, self._vfs + 1) if not _has_one(pf, fn)]
         if without and new:
             _share_out(pf, self._vfs, self._vf_size)
         elif without:
-            _give_the_rest(pf, without, self._vf_size)
+            try:
+                _give_the_rest(pf, without, self._vf_size)
+            except (UserError, NvmeError) as e:
+                if not again:
+                    raise
+                print(f"doorbell serve: a VF stays without a namespace: {e}", file=sys.stderr, flush=True)
         for fn in range(1, self._vfs + 1):
             virtualization.offline(pf, fn)  # what a client of the PF has given them would be in the way
         most = virtualization.capabilities(pf)
@@ -239,7 +252,7 @@ def serving_functions(
             host.end()
             servers[0].function_is_new()
         elif not servers[0].stopped:
-            host.begin()
+            host.begin(again=True)
 
     with contextlib.ExitStack() as stack:
         devices = [FunctionDevice(sim, fn, vf_vectors if fn else QUEUE_PAIRS + 1, figures_fd) for fn in range(vfs + 1)]

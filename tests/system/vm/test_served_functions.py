@@ -173,6 +173,39 @@ def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
         drive.close()
 
 
+def test_what_a_client_of_the_pf_took_is_the_vfs_again(tmp_path: Path) -> None:
+    """Of flexible queues and interrupts: it has all of them, and goes."""
+    with served(tmp_path) as paths:
+        drive, pf = up(paths[0])
+        most = virtualization.capabilities(pf)
+        virtualization.allocate(pf, queues=most.vq.total - VFS, interrupts=most.vi.total)
+        drive.close()
+        for path in paths[1:]:
+            drive, driver = up(path)
+            exercise(driver, ios=3)
+            drive.close()
+
+
+def test_a_namespace_that_a_client_of_the_pf_took_is_one_vfs_matter(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """There is none for VF 2, and no room for one: VF 1 has its own."""
+    with served(tmp_path) as paths:
+        (pf_drive, pf), (drive, driver), _ = up_all(paths)
+        driver.write(0, b"1" * 4096)
+        namespaces.delete(pf, 3)
+        namespaces.attach(pf, namespaces.create(pf, namespaces.capacity(pf)[1] // 512))
+        pf_drive.close()
+        while driver.read32(Reg.CC):
+            time.sleep(0.01)
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        assert driver.read(0, 8) == b"1" * 4096
+        exercise(driver, ios=3)
+        drive.close()
+        assert "a VF stays without a namespace" in capfd.readouterr().err
+
+
 @pytest.mark.nightly
 def test_namespaces_last(tmp_path: Path) -> None:
     """They were given once, and are found again; a drive that others have written to is not shared out."""
