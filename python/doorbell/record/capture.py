@@ -54,12 +54,13 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     given = 0
 
     def acknowledged() -> None:
-        """How much of the stream is on the drives without a gap."""
+        """How much of the stream is done without a gap, and what of it is not on the drives."""
         done = [sim.get("NumBlocks", i) for i in range(n)]
         rows = min(done)
         first = next((i for i in range(n) if done[i] == rows), 0)
         recording.blocks = max(done)
         recording.bytes = min((rows * n + first) * BLOCK, feed.bytes)
+        recording.lost = [run for i in range(n) for run in sim.runs(i)]
         recording.save()
 
     recording.save()
@@ -92,7 +93,6 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     cycles = sim.cycle - begin
     acknowledged()
     recording.complete = not full
-    recording.lost = [run for i in range(n) for run in sim.runs(i)]
     recording.save()
     if full:
         raise UserError(f"the images are too small: they are full after {fits} bytes, which are kept", 1)
@@ -105,4 +105,5 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
         "percent_of_limit": round(100 * speed / limit, 1),
         "peak_write_latency_us": max(sim.get("PeakLatencyUs", i) for i in range(n)),
         "blocks_lost": sum(sim.get("Lost", i) for i in range(n)) + sim.get("BlocksLost"),
+        "errors": [sim.get("Error", i) for i in range(n)],
     }  # fmt: skip

@@ -65,6 +65,10 @@ def main(
         f"{result['limit_gb_per_s']} GB/s; longest write {result['peak_write_latency_us']} us",
         f"blocks lost: {result['blocks_lost']}",
     ])  # fmt: skip
+    if result["blocks_lost"]:
+        raise UserError(f"{result['blocks_lost']} blocks of the stream are not on the drives", 1)
+    if any(result["errors"]):
+        raise UserError("a drive ended its Flush with an error: what was recorded need not last", 1)
 
 
 def show(result: dict[str, Any], as_json: bool, lines: list[str], to: Any = None) -> None:

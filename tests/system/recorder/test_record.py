@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from doorbell import build
+from doorbell.device.recorder_setup import simulator_params
 
 NEEDS_QEMU = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
@@ -177,6 +180,44 @@ def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
             break
         time.sleep(0.1)
     assert not left
+
+
+def small_disk() -> None:
+    """Files of this process end at 1 MiB, as on a disk that is full: a sparse image looks larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MB, MB))
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["to the end", "killed"])
+def test_a_disk_that_is_full(tmp_path: Path, killed: bool) -> None:
+    """Blocks that the drives did not take are said to be lost, whenever it ends, and it is no success."""
+    build.simulator("db_recorder", simulator_params(2, 0))  # no file of it is so small
+    for name in ("a.img", "b.img"):
+        with open(tmp_path / name, "wb") as image:
+            image.truncate(64 * MB)
+    data = random.Random(3).randbytes(4 * MB)
+    state = tmp_path / "a.img.json"
+    args = command("record", "-", "--images", "a.img", "b.img", "--json")
+    with subprocess.Popen(args, cwd=tmp_path, env=environment(tmp_path), preexec_fn=small_disk, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(data)
+        if killed:
+            end = time.monotonic() + 400
+            while not (state.exists() and json.loads(state.read_text())["bytes"] > 6 * MB):
+                process.stdin.write(data)
+                assert process.poll() is None and time.monotonic() < end
+            process.kill()
+        process.stdin.close()
+        out, err = process.stdout.read(), process.stderr.read().decode()
+    known = json.loads(state.read_text())
+    assert [run[:2] for run in known["lost"]] == [[drive, MB // 4096] for drive in range(2)]
+    if killed:
+        assert sum(run[2] for run in known["lost"]) * 4096 >= known["bytes"] - 2 * MB
+        return
+    assert process.returncode == 1 and known["complete"], err
+    assert [run[2] for run in known["lost"]] == [MB // 4096] * 2
+    assert json.loads(out)["blocks_lost"] == 512
+    assert err.splitlines()[-1].endswith("512 blocks of the stream are not on the drives")
 
 
 def names(cmdline: Path, folder: Path) -> bool:
