@@ -75,7 +75,9 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
             given += len(waiting)
             if waiting:
                 sim.capture(waiting)
+            asked = time.monotonic()
             waiting = None if feed.over or full else feed.next()
+            moved += time.monotonic() - asked  # the source's time, not the drives'
         session.advance()
         now = time.monotonic()
         if now - noted >= STATE_S:

@@ -5,6 +5,7 @@ wrong on the way."""
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import platform
@@ -14,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,6 +23,7 @@ import pytest
 from conftest import ROOT
 from doorbell import build
 from doorbell.device.recorder_setup import simulator_params
+from doorbell.record import Recording, Session, capture
 
 NEEDS_QEMU = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
@@ -180,6 +183,30 @@ def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
             break
         time.sleep(0.1)
     assert not left
+
+
+def test_a_source_that_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer than drives may take no data: that is not the drives' fault."""
+    module = importlib.import_module("doorbell.record.capture")
+    for name, value in {"SLICE": 64 << 10, "STATE_S": 0.0, "QUIET_S": 3.0}.items():
+        monkeypatch.setattr(module, name, value)
+    data = random.Random(4).randbytes(144 << 10)
+    images = [tmp_path / "a.img", tmp_path / "b.img"]
+    known = Recording(0, "model", [str(image) for image in images])
+    read, write = os.pipe()
+
+    def bring() -> None:
+        with open(write, "wb", buffering=0) as pipe:
+            pipe.write(data[: 96 << 10])
+            time.sleep(4)
+            pipe.write(data[96 << 10 :])
+
+    thread = threading.Thread(target=bring)
+    with open(read, "rb") as pipe, Session("model", images, [MB, MB], rate=0.05) as session:
+        thread.start()
+        figures = capture(session, pipe, None, known, lambda _: None)
+    thread.join()
+    assert (figures["bytes"], figures["blocks_lost"], known.complete) == (len(data), 0, True)
 
 
 def small_disk() -> None:
