@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from doorbell.device.recorder_setup import MAX_DRIVES
+from doorbell.device.recorder_sim import BLOCK
 from doorbell.device.sim import SETTINGS
 from doorbell.errors import UserError
 from doorbell.record.capture import capture
@@ -109,6 +110,9 @@ def replay(
     for path in paths:
         if not path.is_file():
             raise UserError(f"{path} is missing: it belongs to the recording")
+        end = (recording.start + recording.blocks) * BLOCK + SETTINGS
+        if ssd == "db_ssd" and path.stat().st_size // BLOCK * BLOCK < end:
+            raise UserError(f"{path} has no room for what db_ssd keeps there: replay it with --ssd {recording.ssd}")
     with opened(output, "wb") as file, stoppable():
         start = time.monotonic()
         sizes = [p.stat().st_size for p in paths]

@@ -185,6 +185,16 @@ def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     assert not left
 
 
+def test_a_drive_that_would_write_over_the_recording(tmp_path: Path) -> None:
+    """db_ssd keeps its settings at the end of its media, where the last blocks of another kind's recording may be."""
+    data = payload(tmp_path / "in", 2 * MB)
+    doorbell(tmp_path, "record", "in")
+    done = doorbell(tmp_path, "replay", "out", "--ssd", "db_ssd", status=2)
+    assert "recording-0.img has no room for what db_ssd keeps there: replay it with --ssd model" in message(done)
+    assert not (tmp_path / "out").exists()
+    assert doorbell(tmp_path, "replay", "-").stdout == data
+
+
 def test_a_source_that_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For longer than drives may take no data: that is not the drives' fault."""
     module = importlib.import_module("doorbell.record.capture")
