@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from typing import Any, BinaryIO
 
@@ -30,10 +31,16 @@ class _Feed:
         self.bytes = 0
         self.over = False
 
+    def _read(self, to: memoryview) -> int:
+        """What there is, at least a byte; 0: the end. A pipe may be one that does not wait, if others have it too."""
+        while (n := self._file.readinto(to)) is None:  # type: ignore[attr-defined]
+            select.select([self._file], [], [])
+        return int(n)
+
     def next(self) -> bytearray | None:
         data = bytearray(self._slice)
         got, view = 0, memoryview(data)
-        while got < len(data) and (n := self._file.readinto(view[got:])):  # type: ignore[attr-defined]
+        while got < len(data) and (n := self._read(view[got:])):
             got += n
         view.release()
         self.over = got < len(data)

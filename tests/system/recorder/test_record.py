@@ -185,6 +185,23 @@ def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
     assert not left
 
 
+def test_a_pipe_that_does_not_wait(tmp_path: Path) -> None:
+    """That it has nothing now is not its end."""
+    data = random.Random(6).randbytes(MB)
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    with subprocess.Popen(command("record", "-"), cwd=tmp_path, env=environment(tmp_path), stdin=read,
+                          stdout=subprocess.DEVNULL) as process:  # fmt: skip
+        os.close(read)
+        with open(write, "wb", buffering=0) as pipe:
+            time.sleep(3)
+            for at in range(0, MB, MB // 4):
+                pipe.write(data[at : at + MB // 4])
+                time.sleep(0.2)
+    assert process.returncode == 0
+    assert doorbell(tmp_path, "replay", "-").stdout == data
+
+
 def test_a_drive_that_would_write_over_the_recording(tmp_path: Path) -> None:
     """db_ssd keeps its settings at the end of its media, where the last blocks of another kind's recording may be."""
     data = payload(tmp_path / "in", 2 * MB)
