@@ -113,7 +113,7 @@ struct near_file {
     const char* path;
     int fd;
     uint64_t size;
-    uint8_t* memory;  // what a file holds that says it has no size (of /proc); or NULL
+    uint8_t* memory;  // what a file holds that does not say its size (of /proc, /sys); or NULL
     struct near_device* device;
     uint64_t start;  // of the partition
     struct near_extent* extents;

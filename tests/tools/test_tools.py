@@ -380,7 +380,8 @@ def test_tool_for_linux_says_what_grep_says(tmp_path: Path) -> None:
     """Wherever this is: on no drive of ours, so the CPU does it and says why."""
     tool = tools_build.tools(fake=False) / "dbgrep"
     (tmp_path / "f").write_bytes(text(random.Random(2), 3 << 20, b"abc \n", 60))
-    for args in (["-n", "ab", "f"], ["-c", "ab", "f"], ["-i", "NAME", "/proc/cpuinfo"]):
+    kernel = (["-i", "NAME", "/proc/cpuinfo"], ["-n", "0", "/sys/devices/system/cpu/online"])
+    for args in (["-n", "ab", "f"], ["-c", "ab", "f"], *kernel):
         done = subprocess.run([tool, *args], capture_output=True, cwd=tmp_path)
         want = grep(tmp_path, *args)
         assert (done.returncode, done.stdout) == (want.status, want.out)
