@@ -276,7 +276,7 @@ bool near_unchanged(struct near_file* f) {
     if (fstat(f->fd, &now) || now.st_size != f->before.st_size || !same_time(&now.st_mtim, &f->before.st_mtim) ||
         !same_time(&now.st_ctim, &f->before.st_ctim))
         return false;
-    if (near_leased(f)) return true;  // so none moved it either
+    // Whoever removes duplicates moves it without a change of its times, and may have it open to read.
     struct near_file again = *f;
     again.extents = NULL;
     again.count = 0;

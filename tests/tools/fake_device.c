@@ -21,6 +21,7 @@
 // DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
 // DBNEAR_TOUCH     file whose times the first command changes
 // DBNEAR_EMPTY     file that somebody empties while it is asked where it lies
+// DBNEAR_MOVE      file whose extents are those of FILE.next when the first command comes
 // DBNEAR_OPEN      file that somebody tries to open when the third command comes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
@@ -93,7 +94,13 @@ static int store(const struct nvme_passthru_cmd* c) {
 }
 
 static void meanwhile(int number) {
-    const char *touched = getenv("DBNEAR_TOUCH"), *opened = getenv("DBNEAR_OPEN");
+    const char *touched = getenv("DBNEAR_TOUCH"), *opened = getenv("DBNEAR_OPEN"), *moved = getenv("DBNEAR_MOVE");
+    char now[4096 + 8], next[4096 + 8];
+    if (moved && number == 0) {
+        snprintf(now, sizeof now, "%s.map", moved);
+        snprintf(next, sizeof next, "%s.next", moved);
+        if (rename(next, now)) abort();
+    }
     if (touched && number == 0) utimensat(AT_FDCWD, touched, NULL, 0);
     // It does not get it, but the lease is asked back.
     if (opened && number == 2 && open(opened, O_RDONLY | O_NONBLOCK) >= 0) abort();
