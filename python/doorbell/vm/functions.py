@@ -29,6 +29,7 @@ from doorbell.vm.devices import QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
 
 RESET_SLICE = 2000  # cycles between two looks at what comes during a reset
 VFS_GO_CYCLES = 50_000  # until the firmware has seen VFs go; a host gives it a second (PCIe 5.0, 9.3.3.3.1)
+PATIENCE_US = 60e6  # in simulated time: media may zero for long what is deleted, or what a client has left
 MPS = 1  # of the PF, and so of all: 256 bytes
 
 
@@ -132,7 +133,7 @@ class PfHost:
         """
         self._sim.irq_eventfd(0, None)
         self.up = True
-        pf = Driver(self._sim, self._memory)
+        pf = Driver(self._sim, self._memory, admin_timeout_us=PATIENCE_US, ready_timeout_us=PATIENCE_US)
         pf.setup_msix(1)
         pf.enable()
         most = virtualization.capabilities(pf)

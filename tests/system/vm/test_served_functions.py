@@ -16,7 +16,7 @@ import vfio_client as vc
 from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
-from doorbell.nvme.constants import Cns, NvmOpc, Reg
+from doorbell.nvme.constants import AdminOpc, Cns, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.structures import IdNs
@@ -170,6 +170,19 @@ def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
         drive, pf = up(paths[0])
         assert [(s.scs, s.nvq, s.nvi) for s in virtualization.secondaries(pf)] == [(0, 0, 0)] * VFS
         virtualization.assign(pf, 1, queues=virtualization.capabilities(pf).vq.secondary_max - 1, interrupts=8)
+        drive.close()
+
+
+@pytest.mark.nightly
+def test_media_that_zero_slowly(tmp_path: Path) -> None:
+    """The server waits for them when it shares the drive out, and behind a client of the PF that has begun a Format."""
+    with served(tmp_path, zero_gbps=1.5) as paths:
+        drive, pf = up(paths[0])
+        pf.submit(0, AdminOpc.FORMAT_NVM, nsid=1, cdw10=1 << 9, cdw11=0, cdw12=0, ring=True)
+        pf.read32(Reg.CSTS)  # it has begun
+        drive.close()
+        drive, driver = up(paths[1])
+        exercise(driver, ios=3)
         drive.close()
 
 
