@@ -143,6 +143,11 @@ def card_with_ssds(
             before = _Card.load(card)
             if before:
                 now.check(card, before)
+                for file in wanted.images:
+                    if _length(file) < each + own:
+                        raise UserError(
+                            f"{file} is missing, or a part of it: {card} was made with {each + own:,} bytes"
+                        )
             new = before is None
         for image in images:
             if image:

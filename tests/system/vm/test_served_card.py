@@ -196,6 +196,12 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         refused("in use by another process", a, c, card=d)
     with start(a, b):
         pass
+    b.rename(d)
+    refused(f"b is missing, or a part of it: .*a.card was made with {SIZE:,} bytes", a, b)
+    assert not b.exists()
+    b.touch()
+    refused("b is missing, or a part of it", a, b)
+    d.rename(b)
     refused("in another order: --images a b", b, a, card=tmp_path / "a.card")
     refused("without --stripe", a, b, stripe=True)
     refused("2 SSDs, not 4", a, b, c, d)
