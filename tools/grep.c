@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "grep.h"
 
@@ -112,6 +113,13 @@ static int print_line(void* context, uint64_t start, uint64_t stop, uint64_t num
     return 0;
 }
 
+// Its lines would come out again and again.
+static bool is_output(const char* path) {
+    struct stat in, out;
+    return !fstat(STDOUT_FILENO, &out) && S_ISREG(out.st_mode) && !stat(path, &in) && in.st_dev == out.st_dev &&
+           in.st_ino == out.st_ino;
+}
+
 static int bad(const char* text, const char* what) { return near_bad("dbgrep", text, what); }
 
 // -1: go on; else the exit status.
@@ -173,6 +181,11 @@ int main(int argc, char** argv) {
     job.program_bytes = strings_program(&g.strings, g.lines.where, g.lines.invert, program, &job.cpu_why);
     bool trouble = false;
     for (int i = optind; i < argc; i++) {
+        if (g.lines.where && is_output(argv[i])) {
+            near_say(&g.options, argv[i], "input file is also the output");
+            trouble = true;
+            continue;
+        }
         trouble |= near_run(argv[i], &job, &g.options) == 2;
         if (g.quiet && g.found) break;
         if (ferror(stdout)) break;

@@ -131,6 +131,20 @@ def test_exit_status_and_other_files_after_an_error(tmp_path: Path) -> None:
     assert drive.run("dbgrep", "a", "/dev/null").err == b"dbgrep: /dev/null: neither a file nor a block device\n"
 
 
+@pytest.mark.parametrize("options", [[], ["-n"]], ids=" ".join)
+def test_a_file_that_is_the_output_is_no_input(tmp_path: Path, options: list[str]) -> None:
+    """As with `*` on a line whose output goes to a file there."""
+    drive = FakeDrive(tmp_path)
+    drive.write("f", b"abc\n" * 5000)
+    found = []
+    for tool in (["grep", "-F", "-a"], [tools_build.tools(fake=True) / "dbgrep"]):
+        with open(tmp_path / "out", "wb") as out:
+            done = subprocess.run([*tool, *options, "a", "f", "out"], stdout=out, stderr=subprocess.PIPE,
+                                  env=drive.env(), cwd=tmp_path)  # fmt: skip
+        found.append((done.returncode, (tmp_path / "out").read_bytes(), done.stderr.count(b"also the output")))
+    assert found[0] == found[1]
+
+
 def test_result_too_large_comes_again_with_a_larger_buffer(tmp_path: Path) -> None:
     drive = FakeDrive(tmp_path)
     drive.write("f", b"a\n" * (1 << 20))

@@ -57,7 +57,10 @@ def test_the_worst_exit_status_counts(
     (tmp_path / "again").mkdir()
     assert session(monkeypatch, tmp_path / "again", b"", b"late") == FAILED
     said = capfdbinary.readouterr()
-    assert sorted(said.out.splitlines()) == [b"2: abc", b"3: x"] and b"guest 2: the guest did not finish in 3 s" in said.err
+    assert (
+        sorted(said.out.splitlines()) == [b"2: abc", b"3: x"]
+        and b"guest 2: the guest did not finish in 3 s" in said.err
+    )
 
 
 @pytest.mark.parametrize("text", [b"abc\n", b"abc"], ids=["line", "no line end"])
