@@ -32,6 +32,9 @@ KEEP_BYTES = 2 << 30
 SMALL_BYTES = 1 << 16
 """A smaller result leaves by its age alone: that a test has passed takes no room, and minutes to find out again."""
 
+GONE = ".gone"
+"""How the name of a folder ends that is being removed."""
+
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
 
@@ -137,15 +140,30 @@ def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES, small: i
         with contextlib.suppress(OSError):
             if entry.suffix == ".lock":
                 remove_left_over(entry, now)
+            elif entry.suffix == GONE:
+                shutil.rmtree(entry)
             elif entry.suffix != ".tmp":
                 found.append((entry.stat().st_mtime, size(entry), entry))
+            elif entry.is_file() and entry.stat().st_mtime < now - 3600:
+                entry.unlink()  # of a compiler that was killed
     left = sum(bytes_ for _, bytes_, _ in found)
     for used, bytes_, entry in sorted(found):
         if used >= now - days * 86400 and (left <= most or used >= now - 3600 or bytes_ < small):
             continue
         with contextlib.suppress(OSError):
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            left -= bytes_
+            if entry.stat().st_mtime == used:  # nobody took it meanwhile: to look at all of them takes a while
+                remove(entry)
+                left -= bytes_
+
+
+def remove(entry: Path) -> None:
+    """Remove a file or a folder of the cache. Who is killed in the middle of it leaves nothing that looks whole."""
+    if entry.is_dir() and not entry.is_symlink():
+        gone = entry.with_name(f"{entry.name}.{os.getpid()}{GONE}")
+        entry.rename(gone)
+        shutil.rmtree(gone)
+    else:
+        entry.unlink()
 
 
 def prune_now_and_then(store: Path, seconds: float = 600) -> None:

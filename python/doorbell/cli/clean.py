@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import typer
 
 from doorbell import paths
-from doorbell.build.cache import size
+from doorbell.build.cache import remove, size
 from doorbell.errors import UserError
 
 
@@ -37,7 +36,7 @@ def main(
         try:
             total += 0 if entry.is_symlink() else size(entry)
             if not dry_run:
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+                remove(entry)
         except OSError as e:
             raise UserError(f"cannot remove {entry}: {e.strerror}") from e
     print(f"{'would remove' if dry_run else 'removed'} {total / 1e6:,.0f} MB from {cache}")
