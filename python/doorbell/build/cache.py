@@ -85,20 +85,21 @@ def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "",
     store, name = final.parent, final.name
     if touch(final):
         return final
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise UserError(f"cannot write to the cache {store} ({e.strerror}): set DOORBELL_CACHE to a folder") from e
-    with locked(store / f"{name}.lock"):
+    with contextlib.ExitStack() as opened:
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+            opened.enter_context(locked(store / f"{name}.lock"))
+        except OSError as e:
+            raise UserError(f"cannot write to the cache {store} ({e.strerror}): set DOORBELL_CACHE to a folder") from e
         if touch(final):
             return final
         if note:
             say(note)
         temporary = store / f"{name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)  # left by one that was killed
-        temporary.mkdir()
         began = time.monotonic()
         try:
+            temporary.mkdir()
             make(temporary)
             temporary.rename(final)
             if log:

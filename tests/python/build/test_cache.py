@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -13,6 +14,7 @@ from doorbell import paths
 from doorbell.build import cache
 from doorbell.build.cache import cached, hash_files, locked, prune, prune_now_and_then
 from doorbell.cli import clean
+from doorbell.errors import UserError
 
 LONG_AGO = time.time() - 2 * 86400
 
@@ -111,6 +113,15 @@ def test_what_a_killed_compiler_left_is_removed(store: Path) -> None:
     age(old)
     prune(store)
     assert list(store.iterdir()) == [new]
+
+
+def test_a_full_disk_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cache, "open", full, raising=False)  # the lock's file is what is made first
+    with pytest.raises(UserError, match="cannot write to the cache .*No space left"):
+        cached("thing", 1, lambda folder: None)
 
 
 def test_each_build_is_in_the_log_once_and_nothing_else(

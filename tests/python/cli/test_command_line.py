@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -43,6 +44,23 @@ def test_errors_are_one_line(
     monkeypatch.setattr(cli, "load", lambda name: raiser(error))
     assert cli.run(["lint"]) == status
     assert capsys.readouterr().err == text.format(cache=cache)
+
+
+SAYS = """
+import sys
+from doorbell.cli import main
+main.load = lambda name: lambda: print("x" * int(sys.argv[1]))
+sys.exit(main.run(["lint"]))
+"""
+
+
+@pytest.mark.parametrize("much", [10, 100_000])
+def test_a_full_disk_behind_stdout_is_one_line(much: int) -> None:
+    """Whether it shows at the end or while the command says what it has to say."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", SAYS, str(much)], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("doorbell: no space left on the device"), done.stderr
 
 
 @pytest.mark.parametrize("line", ["nosuch", "lint --nosuch", "build --data-w x", "build --data-w 100"])
