@@ -4,19 +4,29 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import typer
 
 from doorbell import paths
-from doorbell.build.cache import remove, size
+from doorbell.build.cache import GONE, remove, size
 from doorbell.errors import UserError
+from doorbell.ui import warn
+
+OWN = ("build", "build.pruned", "env-*", "fuzz", "last-error.txt", "mutate", "report", "watch", "zig")
+"""What Doorbell makes there; a folder that is removed has another end to its name meanwhile."""
+
+
+def own(entry: Path) -> bool:
+    name = entry.stem.rpartition(".")[0] if entry.suffix == GONE else entry.name
+    return any(fnmatchcase(name, pattern) for pattern in OWN)
 
 
 def in_order(cache: Path) -> list[Path]:
     """What is in the cache, the environment that runs this last."""
-    own = Path(os.environ.get("VIRTUAL_ENV", ""))
-    return sorted(cache.iterdir(), key=lambda entry: (entry == own, entry.name))
+    runs = Path(os.environ.get("VIRTUAL_ENV", ""))
+    return sorted(cache.iterdir(), key=lambda entry: (entry == runs, entry.name))
 
 
 def main(
@@ -25,10 +35,14 @@ def main(
 ) -> None:
     """Empty the cache: simulators, benches, firmware, the guest's root, the Python environment.
 
-    All of it is made anew when it is needed. Do not run it beside other doorbell commands.
+    All of it is made anew when it is needed. What others have put there stays. Do not run it beside other doorbell
+    commands.
     """
     cache = paths.cache()
-    entries = in_order(cache) if cache.is_dir() else []
+    there = in_order(cache) if cache.is_dir() else []
+    entries = [e for e in there if own(e)]
+    if others := [e.name for e in there if e not in entries]:
+        warn(f"{cache} has what is not Doorbell's, which stays: {', '.join(others[:5])}{' ...' * (len(others) > 5)}")
     if keep_env:
         entries = [e for e in entries if not e.name.startswith("env-")]
     total = 0
