@@ -23,12 +23,17 @@ class Store:
     A row is complete when its line is: a line that a killed process left half written is dropped.
     """
 
-    def __init__(self, file: Path, columns: Sequence[str]) -> None:
+    def __init__(self, file: Path, columns: Sequence[str], *, anew: bool = False) -> None:
+        """anew: what the file has becomes FILE.old."""
         self.file = file
         self.rows: list[dict[str, str]] = []
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._fd = self._open()
+            if anew and os.fstat(self._fd).st_size:  # nobody else writes it
+                file.replace(file.with_name(f"{file.name}.old"))
+                os.close(self._fd)
+                self._fd = self._open()
         except OSError as e:
             raise UserError(f"cannot write {file}: {e.strerror}") from e
         try:

@@ -186,6 +186,20 @@ def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
     sweep.Store(tmp_path / "r.csv", COLUMNS).close()
 
 
+def test_restart_takes_no_file_from_under_a_sweep(tmp_path: Path) -> None:
+    """The rows of the first would go to FILE.old, and at its end it would put its file in the place of the second's."""
+    spec, file = spec_file(tmp_path), tmp_path / "r.csv"
+    store = sweep.Store(file, COLUMNS)
+    store.append(row("a", 1))
+    done = call(spec, "--out", file, "--restart")
+    assert done.returncode == 2 and "another sweep or report is writing" in done.stderr
+    store.close()
+    assert [r["key"] for r in rows_of(file)] == ["a"] and not file.with_name("r.csv.old").exists()
+    done = call(spec, "--out", file, "--restart", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["measured"] == 4, done.stderr
+    assert len(rows_of(file)) == 4 and [r["key"] for r in rows_of(file.with_name("r.csv.old"))] == ["a"]
+
+
 # ----------------------------------------------------------------------------------------------------------- running
 
 
