@@ -66,7 +66,8 @@ class Store:
             raise UserError(f"{self.file} is not a sweep's results ({e}): use another --out") from e
         header = lines[0] if lines else []
         if content and not (header[:1] == ["key"] and set(FIGURES) <= set(header)):
-            if lines:
+            begin = ",".join(FIRST).encode()  # of a header that was half written
+            if lines or not (content.startswith(begin) or begin.startswith(content)):
                 raise UserError(f"{self.file} is not a sweep's results: use another --out")
         for cells in lines[1:]:
             if len(cells) == len(header) and cells[0]:

@@ -171,11 +171,19 @@ def test_new_columns_are_added_and_old_rows_stay(tmp_path: Path) -> None:
 
 def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
-    for content in (b"name,age\nx,3\n", b"\xff\xfe\n"):
+    for content in (b"name,age\nx,3\n", b"\xff\xfe\n", b"one line without its end", b"\0"):
         file.write_bytes(content)
         with pytest.raises(UserError, match="not a sweep's results"):
             sweep.Store(file, COLUMNS)
         assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"ke", b"key,sources,bs,mb_s"])
+def test_a_header_that_was_half_written_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "r.csv"
+    file.write_bytes(content)
+    sweep.Store(file, COLUMNS).close()
+    assert file.read_text() == ",".join(COLUMNS) + "\n"
 
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
