@@ -102,11 +102,22 @@ def test_the_sources_are_all_that_a_simulator_is_built_of() -> None:
     there = set(point.source_files())
     for folder, suffixes in (
         ("sim", (".cpp", ".h", ".yaml")),
-        ("rtl", (".sv", ".svh")),
-        ("fw", (".c", ".h", ".S", ".ld")),
+        ("rtl", (".sv", ".svh", ".rdl")),
+        ("fw", (".c", ".h", ".S", ".ld", ".py")),
+        ("regs", (".rdl", ".py")),
     ):
         files = {f for f in (paths.ROOT / folder).rglob("*") if f.suffix in suffixes and "test" not in f.name}
         assert files and files <= there, sorted(files - there)[:5]
+
+
+def test_another_firmware_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was measured with one is not shown as if it were another's."""
+    found = {point.digest()}
+    for text in ("00000000\n", "00000001\n"):
+        (tmp_path / "fw.hex").write_text(text)
+        monkeypatch.setenv("DOORBELL_FIRMWARE", str(tmp_path / "fw.hex"))
+        found.add(point.digest())
+    assert len(found) == 3
 
 
 def test_the_key_depends_on_parameters_and_sources_alone() -> None:
@@ -309,6 +320,14 @@ def test_wrong_use_is_one_line(tmp_path: Path) -> None:
 def test_worker_with_other_sources_measures_nothing() -> None:
     figures, why = point.task({"backend": "functional"}, "0" * 12)
     assert figures is None and "other sources" in why
+
+
+def test_sources_that_change_while_a_point_is_measured_give_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its simulator may be built of the new ones, and the row would stand there as one of the old."""
+    what, before = {"backend": "functional", "number_ios": 20}, point.sources()
+    assert point.task(what, before)[1] == ""
+    monkeypatch.setattr(point, "digest", lambda: "other")
+    assert point.task(what, before) == (None, point.CHANGED)
 
 
 # -------------------------------------------------------------------------------------------------------------- Dask
