@@ -189,6 +189,38 @@ def test_server_tells_pages_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
         asyncio.run(look())
 
 
+class Client:
+    """What the server tells of its messages; one that is asleep takes none."""
+
+    sending = None
+
+    def __init__(self, asleep: bool) -> None:
+        self.asleep, self.got = asleep, 0
+
+    async def write_message(self, text: str) -> None:
+        self.got += 1
+        if self.asleep:
+            await asyncio.Future()
+
+
+def test_a_client_that_does_not_read_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that was stopped, or a laptop whose lid is closed."""
+    monkeypatch.setattr(server, "message", lambda: "{}")
+    monkeypatch.setattr(server, "EVERY_S", 0.001)
+    clients = [Client(asleep) for asleep in (True, False, True)]
+
+    async def look() -> None:
+        telling = asyncio.ensure_future(server._tell(set(clients)))  # type: ignore[arg-type]
+        deadline = time.monotonic() + 10
+        while clients[1].got < 5 and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        telling.cancel()
+
+    asyncio.run(look())
+    assert clients[1].got >= 5
+    assert [c.got for c in clients if c.asleep] == [1, 1], "and nothing piles up for it"
+
+
 def test_page_needs_no_network() -> None:
     """Nothing but its own files, and the namespace of SVG, which is a name."""
     for name, _ in server.FILES.values():
