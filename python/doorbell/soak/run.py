@@ -63,6 +63,7 @@ def play(
         try:
             wanted = {**(options or {}), **({"finder": finder} if finder else {})}
             player = player_of(top, Path(folder), wanted, seed, functions)
+            begun = time.monotonic()  # what had to be built is no part of the run
             for step in steps:
                 kept.append(step)
                 out.count += 1

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
+import time
+from collections import Counter
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Mismatch
+from doorbell.soak import run
 from doorbell.soak.command import _say_left_out
 from doorbell.soak.generate import Generator, Shape
 from doorbell.soak.generate_crowd import CrowdGenerator
@@ -255,6 +258,32 @@ def test_data_of_an_ssd_that_lies_are_not_judged_until_it_is_mended(judge: Judge
     misled = [judge.sent[sent_to(judge, ssd)].misled for ssd in range(2)]
     judge.ssds_mended()
     assert misled == [False, True] and not judge.sent[sent_to(judge, 1)].misled
+
+
+# ---- runs
+
+
+class Slow:
+    """A player whose simulator has to be built."""
+
+    def __init__(self, *_: object) -> None:
+        self.commands, self.ended, self.cycles = 0, Counter[str](), 0
+        time.sleep(0.5)
+
+    def play(self, step: Step) -> None:
+        self.commands += 1
+        time.sleep(0.01)
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_minutes_are_those_of_the_run_and_not_of_what_is_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a change of the RTL a short run was over before it had sent anything, and had found nothing wrong."""
+    monkeypatch.setattr(run, "player_of", Slow)
+    outcome = run.play("db_ssd", 1, repeat({"do": "wait"}), seconds=0.3)
+    assert outcome.commands > 3 and 0.3 <= outcome.seconds < 0.5
 
 
 # ---- shrinking
