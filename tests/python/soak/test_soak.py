@@ -25,6 +25,7 @@ from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.near import program_of
 from doorbell.soak.near_kinds import CTR_SLOTS, KINDS
+from doorbell.soak.player import Player
 from doorbell.soak.run import random_steps
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import RESETS, SSD_FAULTS, STEPS, Script, Step, checked, load
@@ -284,6 +285,15 @@ def test_minutes_are_those_of_the_run_and_not_of_what_is_built_for_it(monkeypatc
     monkeypatch.setattr(run, "player_of", Slow)
     outcome = run.play("db_ssd", 1, repeat({"do": "wait"}), seconds=0.3)
     assert outcome.commands > 3 and 0.3 <= outcome.seconds < 0.5
+
+
+def test_a_step_that_a_drive_does_not_know_does_nothing() -> None:
+    """Scripts name what may be missing; those of a card, or of several functions, run on a drive with one, too."""
+    player = object.__new__(Player)
+    player.judge, player.steps = Judge(), 0
+    for do in ("offline", "ssd_fault"):
+        player.play({"do": do})
+    assert player.steps == 2
 
 
 # ---- shrinking
