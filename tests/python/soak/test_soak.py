@@ -96,6 +96,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
     (["--full-load", "1000", "--commands", "5"], "--full-load takes --top"),
     (["--full-load", "1000", "--functions", "2"], "--full-load takes --top"),
+    (["--full-load", "1000"], "at least 100,000 cycles"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
     assert cli.run(["soak", *options]) == 2
