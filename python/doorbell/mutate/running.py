@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -84,9 +85,12 @@ class Results:
 
     def add(self, verdict: Verdict) -> None:
         self.rows[verdict.mutant.name] = verdict.row()
-        text = self._file.read_text() if self._file.exists() else ""
-        whole = text if not text or text.endswith("\n") else text[: text.rfind("\n") + 1]
-        self._file.write_text(whole + json.dumps(verdict.row()) + "\n")
+        with self._file.open("ab+") as file:  # what is there stays, whatever comes between
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            text = file.read()
+            file.truncate(text.rfind(b"\n") + 1)  # without a line that was cut off
+            file.write(json.dumps(verdict.row()).encode() + b"\n")
 
 
 @contextlib.contextmanager

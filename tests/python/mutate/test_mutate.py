@@ -223,3 +223,17 @@ def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path
     file.write_text("no result\n" + file.read_text())
     with pytest.raises(UserError, match="no result of a mutant"):
         Results(file)
+
+
+def test_two_that_judge_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "mutants.jsonl"
+    children = []
+    for part in range(2):
+        if not (child := os.fork()):
+            known = Results(file)
+            for n in range(100):
+                known.add(Verdict(Mutant("x.sv", n, part, "&", "|", "operator"), "survived", "", 1))
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    assert len(Results(file).rows) == 200
