@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from doorbell import build
-from doorbell.bench import suite
+from doorbell.bench import host, suite
 from doorbell.bench.bringup import Arbitration, queue_priorities, start_queues
 from doorbell.bench.jobs import Job, apply_option, parse_job_file, parse_priorities
 from doorbell.bench.runner import run_group
@@ -100,6 +100,15 @@ def test_what_makes_no_sense(options: tuple[str, ...], message: str, capfd: pyte
 
 def test_hosts_have_no_queues_to_give(capfd: pytest.CaptureFixture[str]) -> None:
     for options in (("--weights", "1,2,3"), ("--thinktime", "5"), ("--sq-priority", "low")):
+        assert cli.run(["bench", "--top", "db_host", *options]) == 2
+        assert "not for db_host" in capfd.readouterr().err
+
+
+def test_hosts_do_not_trim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """They would write, and it would stand there as trims."""
+    monkeypatch.setattr(host, "open_host", lambda _: pytest.fail("a simulator is opened"))
+    (tmp_path / "jobs.fio").write_text("[a]\nrw=read\nfunction=0\n")
+    for options in (("--rw", "randtrim"), (str(tmp_path / "jobs.fio"),)):
         assert cli.run(["bench", "--top", "db_host", *options]) == 2
         assert "not for db_host" in capfd.readouterr().err
 
