@@ -274,6 +274,13 @@ def test_bench_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert captured.err.count("\n") == 1 and captured.err.startswith("doorbell: "), captured.err
 
 
+def test_a_demo_that_broke_a_rule_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(FunctionalSsd, "errors", lambda _: {"error.mps": 3}, raising=False)
+    assert cli.run(["demo", "--backend", "functional", "--mib", "1", "--json"]) == 2
+    said = capsys.readouterr()
+    assert "broke rules of PCIe or AXI" in said.err and "error.mps" in said.err and not said.out
+
+
 def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["demo", "--backend", "functional", "--mib", "2", "--json"]) == 0
     out = json.loads(capsys.readouterr().out)
