@@ -152,7 +152,8 @@ def replay(
                 break
             a = todo[sent]
             opcode = NvmOpc.WRITE if a.write else NvmOpc.READ
-            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size, user=due(a))
+            wanted = now if afap else due(a)  # as fast as possible it is wanted when there is room
+            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size, user=wanted)
             room[qid] -= 1
             sent += 1
             turn = queues.index(qid) + 1

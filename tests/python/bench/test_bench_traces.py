@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from doorbell.bench.jobs import Job
+from doorbell.bench.results import fio_json
 from doorbell.bench.trace_formats import Access, Trace
 from doorbell.bench.traces import UNSORTED, commands, parse_trace, read_trace, replay
+from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -224,6 +226,17 @@ def test_replay_faster() -> None:
 def test_replay_as_fast_as_possible() -> None:
     result, _, times = run("iolog_v3.log", afap=True)
     assert times == [0] * 4 and max(result.read.slat_ns) == 0  # type: ignore[attr-defined]
+
+
+def test_as_fast_as_possible_nothing_waits_for_room() -> None:
+    """An access begins when there is some: the whole replay before it is no part of its latency."""
+    d = Driver(FunctionalSsd(media_size=64 << 20), HostMemory(64 << 20))
+    d.start(queues=1, entries=4)
+    trace = Trace("t", "x", [Access(0, False, 4096 * i, 4096) for i in range(20)])
+    result = replay(d, trace, Job(iodepth=1), afap=True)
+    assert result.read.slat_ns == [0] * 20
+    side = fio_json([[result]], limits.Link(), {})["jobs"][0]["read"]
+    assert side["lat_ns"]["mean"] == side["clat_ns"]["mean"] > 0
 
 
 def test_replay_waits_for_room() -> None:
