@@ -133,9 +133,11 @@ def test_packed_and_only_the_beginning(tmp_path: Path) -> None:
     assert [a.offset // 4096 for a in read_trace(file, most=5).accesses] == [0, 1, 3, 2, 4]
     with pytest.raises(UserError, match=f":{count + 1}: this is no line"):
         read_trace(file)
-    file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(UserError, match="cannot read the trace"):
-        read_trace(file)
+    whole = file.read_bytes()
+    for damaged in (whole[:100], whole[:50] + bytes(50) + whole[100:], b"no gzip"):
+        file.write_bytes(damaged)
+        with pytest.raises(UserError, match="cannot read the trace"):
+            read_trace(file)
     (tmp_path / "b").write_bytes(b"\x07\xff\xfe\x00")
     with pytest.raises(UserError, match="not a trace in text"):
         read_trace(tmp_path / "b")
@@ -159,6 +161,9 @@ def test_a_disk_that_is_not_there() -> None:
         ("fio version 2 iolog\nf add\n", "no read and no write"),
         ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"),
         ("1,a,0,Trim,0,4096,1\n", "t:1"),
+        ("1,a,0,Read,0,4096,1\n2,a,0,Read,-512,4096,1\n", "t:2"),
+        ("1,a,0,Read,0,-4096,1\n", "t:1"),
+        ("1,a,0,Read,0,99999999999999,1\n", "t:1"),
         (
             "8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n",
             "several disks.*8,0 .1., 8,16 .1.",
