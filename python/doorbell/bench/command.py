@@ -224,6 +224,8 @@ def main(
         check_params("db_ssd", params)
         raise typer.Exit(0 if run_suite(suite, json, params) else 1)
     check_replay_options(given, trace, workload, job_file is not None)
+    if json is not None and (speed or workload == "list" or (save is not None and not describe)):
+        raise UserError("--json has results: --speed, --workload list and --save-trace have none for it")
     if not records and drives is not None:
         raise UserError(f"--drives is not for {top}: db_recorder has them")
     if records and job_file is not None:
