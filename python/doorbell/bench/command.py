@@ -244,7 +244,13 @@ def main(
         raise UserError("--fn-weights, --fn-slots, --fn-limit and --fn-deadlines need --functions")
     if many is not None and fn0 is not None:
         jobs = with_fn0(jobs, fn0, many.count)
-    link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
+    params = parse_params(param)
+    if (width := params.pop("DATA_W", None)) is not None:  # what is shown is what was measured
+        if data_w not in (None, width):
+            raise UserError(f"--param DATA_W={width}: --data-w says {data_w}")
+        data_w = int(width)
+    link = link or ("gen3x4" if host else "gen3x8")
+    data_w = (128 if host else 256) if data_w is None else data_w
     media = (media_latency_ns, media_write_latency_ns, media_flush_latency_ns, media_zero_gbps)
     views = Views(perfetto, wave, Window.parse(window) if window is not None else None)
     if views.wanted and (host or speed or backend != "rtl"):
@@ -266,9 +272,8 @@ def main(
         raise UserError(f"--stages is not for {top}: --suite vcsd shows where the time goes")
     if sgl and (host or backend != "rtl"):
         raise UserError("--sgl is for a drive, with --backend rtl")
-    mrrs = mrrs or 512
-    params = parse_params(param)
-    if params and backend != "rtl":
+    mrrs = 512 if mrrs is None else mrrs
+    if param and backend != "rtl":
         raise UserError("--param needs --backend rtl")
     check_params(top, params)
     try:
