@@ -104,6 +104,15 @@ def test_every_module_of_a_top_is_asked_of_tests_of_a_top_last() -> None:
     assert [f for f in files if not (paths.ROOT / f).exists()] == []
 
 
+def test_what_has_no_module_is_refused_and_none_counts_twice() -> None:
+    """With nothing to change "0 of 0 were caught" would look as if all were well."""
+    for name in ("docs", "tests/rtl/tb", "/etc", "rtl/nosuch", "db_nosuch"):
+        with pytest.raises(UserError, match="neither a module nor a folder of rtl/"):
+            module_files(["db_fifo", name])
+    common = module_files(["rtl/common"])
+    assert len(common) > 5 and module_files(["rtl/common", "db_fifo", "db_skid"]) == common
+
+
 def test_a_bench_with_another_name_is_found_by_what_it_simulates() -> None:
     """Alone, or in a top made for it."""
     assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_prp") if c.far == 0]
