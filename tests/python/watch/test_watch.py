@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell import sweep
 from doorbell.device import live
 from doorbell.device.live_events import Activity, begin_of, bin_of
 from doorbell.device.messages import Event
@@ -76,6 +78,24 @@ def test_board_speaks_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     run.close()
     run.close()
     assert not list(live.runs()) and not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is room for what a run may show before it shows anything: a page of a file that has none is a SIGBUS."""
+    run = board(tmp_path, monkeypatch)
+    assert run.path.stat().st_blocks * 512 >= live.SIZE
+    run.close()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space"):
+        live.Board("bench", "a drive")
+    assert not list(tmp_path.iterdir())
+    store = sweep.Store(tmp_path / "r.csv", sweep.columns_of(points := [{"backend": "functional", "number_ios": 20}]))
+    assert sweep.run(points, store, jobs=1).measured == 1
+    store.close()
 
 
 def test_killed_run_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
