@@ -99,7 +99,7 @@ def _judge_all(
     todo = [m for m in chosen if not known.says(m, far, nightly)]
     if not todo:
         return
-    sound: set[Check] = set()
+    sound: set[tuple[Check | None, float]] = set()
     with signals_raise(), copy_of_repository() as copy, copy_of_repository() as other, Progress("mutants") as progress:
         progress(len(chosen) - len(todo), len(chosen))
         carrier = _carrier(other, chosen) if len(chosen) >= CARRIED or far == WHOLE else None
@@ -108,11 +108,11 @@ def _judge_all(
             if time.monotonic() > end:
                 break
             verdict = judge(copy, mutant, checks[mutant.file], limit, nightly, carrier)
-            check = verdict.caught_by
-            if check and check not in sound:
-                if why := passes(copy, check, 5 * limit, nightly):
+            check, known_as = verdict.caught_by, (verdict.caught_by, verdict.ended_after)
+            if check and known_as not in sound:
+                if why := passes(copy, check, 5 * limit, nightly, verdict.ended_after):
                     raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
-                sound.add(check)
+                sound.add(known_as)
             known.add(replace(verdict, far=far, nightly=nightly))
 
 

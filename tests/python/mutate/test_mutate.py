@@ -172,6 +172,20 @@ def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_o
     assert judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 10).outcome == "caught"
 
 
+def test_one_is_not_caught_by_a_limit_that_is_too_short_without_it_too(tmp_path: Path) -> None:
+    """That it passed before, and is not run again, says nothing of how long it takes."""
+    usual = f"os.environ['DOORBELL_CACHE'] == {str(paths.cache())!r}"
+    slow = f"if not {usual}:\n        import time\n        time.sleep(60)"
+    copy, check = copy_with_a_test(tmp_path, slow), Check(("test_x.py",), 0)
+    verdict = judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 8)
+    assert (verdict.outcome, verdict.caught_by, verdict.ended_after) == ("caught", check, 8)
+    assert passes(copy, check, 60) == ""
+    with pytest.raises(UserError, match=r"test_x.py takes 8 s without a mutant: --limit must be more"):
+        passes(copy, check, 60, False, verdict.ended_after)
+    copy = copy_with_a_test(tmp_path / "quick", "pass")
+    assert passes(copy, check, 60, False, 50) == ""
+
+
 def test_what_fails_without_a_mutant_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found when it seems to have caught one: nothing else has to be run without one."""
     copy = copy_with_a_test(tmp_path)
