@@ -288,6 +288,25 @@ def test_minutes_are_those_of_the_run_and_not_of_what_is_built_for_it(monkeypatc
     assert outcome.commands > 3 and 0.3 <= outcome.seconds < 0.5
 
 
+def test_what_nobody_thought_of_is_a_failure_with_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any other: its seed is told, and it becomes a script. What the user did wrong is none."""
+
+    def play(_: Slow, step: Step) -> None:
+        if step["cycles"] == 2:
+            raise errors[0]
+
+    errors: list[Exception] = [KeyError(7)]
+    monkeypatch.setattr(run, "player_of", Slow)
+    monkeypatch.setattr(Slow, "play", play)
+    steps = [{"do": "run", "cycles": n} for n in range(5)]
+    outcome = run.play("db_ssd", 1, steps)
+    assert outcome.failure is not None and outcome.failure.kind == "KeyError" and outcome.steps == steps[:3]
+    assert str(outcome.failure).startswith("7 (in play, test_soak.py:")
+    errors[0] = UserError("no compiler")
+    with pytest.raises(UserError, match="no compiler"):
+        run.play("db_ssd", 1, steps)
+
+
 def test_a_step_that_a_drive_does_not_know_does_nothing() -> None:
     """Scripts name what may be missing; those of a card, or of several functions, run on a drive with one, too."""
     player = object.__new__(Player)
