@@ -79,7 +79,7 @@ class Board:
     def show(self, what: dict[str, Any]) -> None:
         """A snapshot. One that is too long is left out."""
         self._due = time.monotonic() + EVERY_S
-        text = json.dumps({**self.about, **what}).encode()
+        text = json.dumps({**self.about, "real_s": time.monotonic(), **what}).encode()  # of each another one
         if len(text) > SIZE - HEAD.size:
             return
         self._number += 2

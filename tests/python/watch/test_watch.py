@@ -71,6 +71,11 @@ def test_board_speaks_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     assert not run.wanted()  # not so soon
     [(_, shown)] = live.runs()
     assert shown and (shown["ns"], shown["command"], shown["pid"]) == (5, "bench", os.getpid())
+    assert shown["real_s"] <= time.monotonic()
+    run.show({"points": 3, "over": 1})
+    assert (later := next(live.runs())[1]) and later["over"] == 1
+    assert later["real_s"] > shown["real_s"], "the page takes two snapshots of one time for the same"
+    shown = later
     run.show({"long": "x" * live.SIZE})
     assert next(live.runs())[1] == shown
     monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2 * live.WANTED_S)
