@@ -45,7 +45,7 @@ from doorbell.device import limits
 from doorbell.device.nand import parse_media
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
-from doorbell.ui import print_table, progress_bar, warn, write_json
+from doorbell.ui import check_result, print_table, progress_bar, warn, write_json
 from doorbell.units import parse_size
 
 
@@ -212,6 +212,7 @@ def main(
     Host memory and media answer in constant times, so percentiles show how long commands wait for each other, and
     nothing else. A sweep can add jitter (completion_jitter_ns).
     """
+    check_result(json)
     host, records, card = top.startswith(host_bench.TOPS), top == "db_recorder", has_ssds(top)
     given = {"rw": rw, "bs": bs, "bssplit": bssplit, "iodepth": iodepth, "numjobs": numjobs, "rwmixread": rwmixread,
              "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime, "thinktime": thinktime,

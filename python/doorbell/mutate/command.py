@@ -20,7 +20,7 @@ from doorbell.mutate.changes import Mutant, mutants_of
 from doorbell.mutate.covering import WHOLE, Check, checks_of, module_files
 from doorbell.mutate.running import Carrier, Results, copy_of_repository, judge, passes
 from doorbell.signals import signals_raise
-from doorbell.ui import Progress, print_table, write_json
+from doorbell.ui import Progress, check_result, print_table, write_json
 
 CARRIED = 40
 """Fewer mutants are judged in a copy each: to see what can be carried takes a minute or two."""
@@ -43,6 +43,7 @@ def main(
     A mutant that no test notices is either equivalent (it changes nothing that can be seen) or shows what is not
     tested.
     """
+    check_result(json)
     quiet = json is not None and str(json) == "-"
     files = module_files(names)
     checks = {str(f.relative_to(paths.ROOT)): [c for c in checks_of(f.stem) if c.far <= far] for f in files}

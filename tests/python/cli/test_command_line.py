@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,24 @@ def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) 
     assert cli.run(line.split()) == 2
     err = capsys.readouterr().err
     assert err.startswith("doorbell: ") and err.count("\n") == 1
+
+
+RESULTS = (
+    ["bench", "--backend", "functional", "--json"], ["soak", "--json"], ["fuzz", "files", "--json"],
+    ["mutate", "db_fifo", "--json"], ["compare", "--json"], ["compare", "--record"], ["synth", "--json"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", RESULTS, ids=" ".join)
+def test_where_results_cannot_go_is_said_before_they_are_there(
+    line: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hours of a run would be lost with them: the table comes after the file."""
+    for file, why in ((tmp_path / "no" / "x.json", "there is no folder"), (tmp_path, "it is a folder")):
+        began = time.monotonic()
+        assert cli.run([*line, str(file)]) == 2
+        assert why in capsys.readouterr().err and time.monotonic() - began < 30
+    assert not list(tmp_path.iterdir())
 
 
 def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
