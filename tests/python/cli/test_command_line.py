@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from doorbell import paths
 from doorbell.cli import main as cli
 from doorbell.cli import testing
 from doorbell.errors import UserError
@@ -111,6 +112,26 @@ def test_pytest_arguments() -> None:
     assert "not nightly" in plain and "-k" not in plain
     full = testing.pytest_args("fifo", True, 1, ["tests/rtl", "-x"])
     assert "not nightly" not in full and full[-4:] == ["-k", "fifo", "tests/rtl", "-x"]
+
+
+@pytest.mark.parametrize(("option", "fresh"), [("", ""), ("--fresh", "1"), ("--statuses", "1"), ("--nightly", "1")])
+def test_what_has_to_run_all_tests_does(
+    option: str, fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a test that is not run again nobody knows which statuses it has seen."""
+    given: list[str] = []
+
+    def popen(command: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
+        given.append(env.get("DOORBELL_FRESH", ""))
+        return real(["true"])
+
+    real = subprocess.Popen
+    monkeypatch.delenv("DOORBELL_FRESH", raising=False)
+    monkeypatch.setattr(paths, "OUT", tmp_path)
+    monkeypatch.setattr(testing.subprocess, "Popen", popen)
+    monkeypatch.setattr(testing.signal, "signal", lambda *_: None)
+    assert cli.run(["test", "--no-lint", *filter(None, [option])]) == 0
+    assert given == [fresh]
 
 
 def test_waves_of_all_tests_are_refused(capfd: pytest.CaptureFixture[str]) -> None:
