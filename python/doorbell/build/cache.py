@@ -70,6 +70,11 @@ def locked(path: Path) -> Iterator[None]:
             _held.discard(file.fileno())
 
 
+def locks() -> tuple[int, ...]:
+    """Of this process: a program that it starts for a build gets them (pass_fds), and may outlive it."""
+    return tuple(_held)
+
+
 def place(kind: str, key: object) -> Path:
     """Where the result `kind` with this key is, or would be."""
     return paths.cache() / "build" / f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"
@@ -199,7 +204,7 @@ def tool(command: list[str], what: str, cwd: Path | None = None, env: dict[str, 
     try:
         done = subprocess.run(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", pass_fds=tuple(_held),
+            text=True, errors="replace", pass_fds=locks(),
         )  # fmt: skip
     except FileNotFoundError as e:
         raise UserError(f"{command[0]} is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)") from e
