@@ -69,6 +69,7 @@ struct run {
     struct near_file* file;
     struct near_target* to;  // or NULL: standard output
     bool drive;              // it does it, as long as it goes
+    bool known;              // what is loaded: not yet, of a file before this one perhaps
     uint64_t loaded;         // what is added to the number of a block now
     uint8_t* data;
     char *note, *why;  // as near_scan
@@ -99,10 +100,11 @@ static int on_drive(struct run* r, const struct near_part* p, const uint64_t* st
     uint8_t program[PROGRAM_BYTES];
     uint32_t bytes;
     int status = 0;
-    if (offset != r->loaded) {
+    if (!r->known || offset != r->loaded) {
         make_program(r->c, offset, program);
         status = near_exchange(d, program, sizeof program);
         r->loaded = offset;
+        r->known = true;
     }
     uint32_t room = (p->bytes + d->block_bytes - 1) / d->block_bytes * d->block_bytes;
     if (!status)
@@ -185,7 +187,7 @@ static int scan(struct near_file* f, const struct near_job* job, const struct ne
         if (o->drive) return -ECANCELED;
         near_on_cpu(f);  // in one: its extents need not be whole data units
     }
-    struct run r = {c, f, c->to, f->device, 0, NULL, note, why};  // near_run has loaded offset 0
+    struct run r = {.c = c, .file = f, .to = c->to, .drive = f->device, .note = note, .why = why};
     if (f->device) {
         const struct near_device* d = f->device;
         if (d->most_transfer && d->most_transfer < step) step = d->most_transfer;
@@ -212,12 +214,26 @@ static int end(void* context, const struct near_file* f) {
 
 static int bad(const char* text, const char* what) { return near_bad("dbcrypt", text, what); }
 
+// All that there is, at most `room` bytes; a pipe may bring a key in pieces. How many, or -1.
+static ssize_t read_all(const char* path, uint8_t* to, size_t room) {
+    size_t got = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    while (got < room && n) {
+        n = read(fd, to + got, room - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break;
+        got += (size_t)n;
+    }
+    close(fd);
+    return n < 0 ? -1 : (ssize_t)got;
+}
+
 // -1: it is there; else the exit status.
 static int read_key(struct crypt* c) {
     uint8_t key[MOST_KEY + 1];
-    int fd = open(c->key_path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, key, sizeof key);
-    if (fd >= 0) close(fd);
+    ssize_t n = read_all(c->key_path, key, sizeof key);
     if (n < 0) return bad("cannot read the key: ", c->key_path);
     size_t one = c->ctr ? (size_t)n - AES_BLOCK : (size_t)n / 2;
     bool right = (one == 16 || one == 32) && (size_t)n == (c->ctr ? one + AES_BLOCK : 2 * one);

@@ -171,6 +171,7 @@ int main(int argc, char** argv) {
         .cpu_why = why ? why : columns_cpu_why(&f.columns),
         .record = (uint32_t)f.record,
         .result_room = f.count ? 64 : 4096,
+        .large = !f.count,
         .soft = soft,
         .take = take,
         .begin = begin,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "grep.h"
 
@@ -59,7 +60,7 @@ struct grep {
     struct near_options options;
     struct strings strings;
     struct lines lines;
-    bool count, names, quiet, numbers, with_name;
+    bool count, names, quiet, with_name;
     bool found;
 };
 
@@ -100,7 +101,7 @@ static int end(void* context, const struct near_file* f) {
 static int print_line(void* context, uint64_t start, uint64_t stop, uint64_t number) {
     struct grep* g = context;
     if (g->with_name) printf("%s:", g->lines.file->path);
-    if (g->numbers) printf("%" PRIu64 ":", number + 1);
+    if (g->lines.numbers) printf("%" PRIu64 ":", number + 1);
     while (start < stop) {
         const uint8_t* data;
         ssize_t n = lines_window(&g->lines, start, stop - start, &data);
@@ -110,6 +111,13 @@ static int print_line(void* context, uint64_t start, uint64_t stop, uint64_t num
     }
     putchar('\n');
     return 0;
+}
+
+// Its lines would come out again and again.
+static bool is_output(const char* path) {
+    struct stat in, out;
+    return !fstat(STDOUT_FILENO, &out) && S_ISREG(out.st_mode) && !stat(path, &in) && in.st_dev == out.st_dev &&
+           in.st_ino == out.st_ino;
 }
 
 static int bad(const char* text, const char* what) { return near_bad("dbgrep", text, what); }
@@ -125,7 +133,7 @@ static int options(struct grep* g, int argc, char** argv) {
             case 'c': g->count = true; break;
             case 'l': g->names = true; break;
             case 'q': g->quiet = true; break;
-            case 'n': g->numbers = true; break;
+            case 'n': g->lines.numbers = true; break;
             case 'H': with_name = 1; break;
             case 'h': with_name = 0; break;
             case 'F':
@@ -173,6 +181,11 @@ int main(int argc, char** argv) {
     job.program_bytes = strings_program(&g.strings, g.lines.where, g.lines.invert, program, &job.cpu_why);
     bool trouble = false;
     for (int i = optind; i < argc; i++) {
+        if (g.lines.where && is_output(argv[i])) {
+            near_say(&g.options, argv[i], "input file is also the output");
+            trouble = true;
+            continue;
+        }
         trouble |= near_run(argv[i], &job, &g.options) == 2;
         if (g.quiet && g.found) break;
         if (ferror(stdout)) break;

@@ -28,7 +28,7 @@ uint32_t strings_result(const struct strings* s, bool where, bool invert, const 
 
 struct lines {
     const struct strings* strings;
-    bool invert, where;
+    bool invert, where, numbers;  // numbers: of lines; else `line` is told none
     // A line that counts: bytes start to end of the file, and how many line ends came before. 0 or -errno.
     int (*line)(void* context, uint64_t start, uint64_t end, uint64_t number);
     void* context;

@@ -151,13 +151,13 @@ static int inner_lines(struct lines* l, const struct near_part* p, const uint8_t
         if (stretch % 64 || stretch >= p->bytes || (i && stretch <= before)) return -EPROTO;
         before = stretch;
         for (; bits; bits &= bits - 1) {
-            uint64_t at = stretch + (uint64_t)__builtin_ctzll(bits), start, n;
+            uint64_t at = stretch + (uint64_t)__builtin_ctzll(bits), start, n = 0;
             if (at >= p->bytes) return -EPROTO;
             if (at == skip_first || at == skip_last) continue;
             uint64_t end = p->offset + at;
             if (end < low) return -EPROTO;
             int e = line_start(l, low, end, &start);
-            if (!e) e = lines_ends_in(l, counted_to, start, &n);
+            if (!e && l->numbers) e = lines_ends_in(l, counted_to, start, &n);
             if (e) return e;
             counted_to = start;
             ended += n;

@@ -117,7 +117,7 @@ static int sha256_on_drive(struct hash* h, const struct near_file* f) {
 static int sha256_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note,
                        char* why) {
     struct hash* h = job->context;
-    if (f->device) {
+    if (f->device && f->size) {  // it may have become empty since it was opened
         int status = sha256_on_drive(h, f);
         if (!status) return 0;
         if (status == -EBUSY)

@@ -60,7 +60,8 @@ static int ask(struct near_device* d) {
         return -1;
     }
     d->stores = page[1024 + 4 * NEAR_STORE_OPC] & 1;
-    // A result is at most a quarter of the data and a little more: so it fits what the kernel moves with one command.
+    // A result is at most a quarter of the data and a little more (near_job.large: of fewer data): so it fits what the
+    // kernel moves with one command.
     if (d->most_transfer && most > 4 * (d->most_transfer - 128)) most = 4 * (d->most_transfer - 128);
     uint32_t own = near_platform()->most_bytes;
     if (own && most > own) most = own;

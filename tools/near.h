@@ -113,7 +113,7 @@ struct near_file {
     const char* path;
     int fd;
     uint64_t size;
-    uint8_t* memory;  // what a file holds that says it has no size (of /proc); or NULL
+    uint8_t* memory;  // what a file holds that does not say its size (of /proc, /sys); or NULL
     struct near_device* device;
     uint64_t start;  // of the partition
     struct near_extent* extents;
@@ -157,6 +157,7 @@ struct near_job {
     uint32_t record;      // PHASE is the offset in a record of so many bytes; 0: none
     uint32_t (*phase)(void* context, const struct near_part* part);  // or what this says
     uint32_t result_room;  // bytes of the result buffer to begin with, a multiple of 64
+    bool large;            // results may be as large as the data; else a quarter of them, and a little more
     // Instead of near_scan, for what has no parts that stand alone: soft and take are not used.
     int (*scan)(struct near_file*, const struct near_job*, const struct near_options*, char* note, char* why);
     bool whole;  // a file that does not lie on the drive as a whole comes to the CPU

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +20,12 @@ enum { FEW_EXTENTS = 128, TICK_NS = 20000000 };
 
 // ---- open, read, close
 
-// Files of /proc say that they are empty, and are not.
+// Files of /proc say that they are empty, those of /sys that they have a page; most have something else.
+static bool says_no_size(int fd, const struct stat* st) {
+    struct statfs fs;
+    return !st->st_size || (!fstatfs(fd, &fs) && fs.f_type == SYSFS_MAGIC);
+}
+
 static int read_whole(struct near_file* f) {
     size_t room = 0;
     for (;;) {
@@ -44,8 +51,9 @@ static int open_as(struct near_file* f, const char* path, int flags) {
     if (S_ISBLK(f->before.st_mode)) {
         if (ioctl(f->fd, BLKGETSIZE64, &f->size)) e = -errno;
     } else if (S_ISREG(f->before.st_mode)) {
-        f->size = (uint64_t)f->before.st_size;
-        if (!f->size && (flags & O_ACCMODE) == O_RDONLY) e = read_whole(f);
+        const bool reads = (flags & O_ACCMODE) == O_RDONLY && says_no_size(f->fd, &f->before);
+        f->size = reads ? 0 : (uint64_t)f->before.st_size;
+        if (reads) e = read_whole(f);
     } else {
         e = -ENOTBLK;
     }
@@ -268,7 +276,7 @@ bool near_unchanged(struct near_file* f) {
     if (fstat(f->fd, &now) || now.st_size != f->before.st_size || !same_time(&now.st_mtim, &f->before.st_mtim) ||
         !same_time(&now.st_ctim, &f->before.st_ctim))
         return false;
-    if (near_leased(f)) return true;  // so none moved it either
+    // Whoever removes duplicates moves it without a change of its times, and may have it open to read.
     struct near_file again = *f;
     again.extents = NULL;
     again.count = 0;

@@ -170,15 +170,20 @@ static int take_all(struct scan* k) {
     return e;
 }
 
-int near_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why) {
+// Most bytes of a part.
+static uint32_t step_of(const struct near_file* f, const struct near_job* job) {
     uint32_t own = near_platform()->most_bytes;
+    if (!f->device) return own ? own : NEAR_MOST_BYTES;
+    const uint32_t block = f->device->block_bytes, most = f->device->most_bytes, quarter = most / 4 / block * block;
+    return !job->large ? most : quarter ? quarter : block;
+}
+
+int near_scan(struct near_file* f, const struct near_job* job, const struct near_options* o, char* note, char* why) {
     struct scan k = {
         .file = f,
         .job = job,
         .drive_only = o->drive,
-        .step = f->device ? f->device->most_bytes
-                : own     ? own
-                          : NEAR_MOST_BYTES,
+        .step = step_of(f, job),
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .changed = PTHREAD_COND_INITIALIZER,
         .result_room = job->result_room,

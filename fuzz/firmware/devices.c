@@ -107,6 +107,7 @@ static void begin_media(void) {
     model.media_busy = 1;
 }
 void hw_media_flush_start(void) { begin_media(); }
+void hw_zeroes_flush_start(void) { begin_media(); }
 void hw_settings_flush_start(void) { begin_media(); }
 void hw_media_zero_start(uint64_t addr, uint64_t bytes) {
     if (!bytes || addr > media_bytes() || bytes > media_bytes() - addr)

@@ -60,7 +60,8 @@ uint32_t zero_step(struct request* r) {
     uint64_t bytes = r->left < CFG_ZERO_BYTES ? r->left : CFG_ZERO_BYTES;
     r->zeroing = true;
     r->flushing = bytes == 0;
-    if (r->flushing) hw_media_flush_start();
+    if (r->flushing && r->from) hw_zeroes_flush_start();
+    else if (r->flushing) hw_media_flush_start();  // nothing has been zeroed: of what hosts have written
     else hw_media_zero_start(r->from, bytes);
     r->from += bytes;
     r->left -= bytes;
@@ -96,6 +97,7 @@ uint32_t wipe_step(struct request* r, ns_choice_t* chosen, uint32_t gate, bool e
         if (status == WAIT) return WAIT;
         if (status != ST_SUCCESS) return change_ends(r, status, true);  // those that are done are
         wiped(r, r->at);
+        r->drive->store.part = true;
         r->step = NEXT;
     }
 }

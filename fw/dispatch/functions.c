@@ -12,7 +12,9 @@ enum { FLR_NONE, FLR_ASKED, FLR_ANSWERED };
 /// lets it go when it is over.
 static void let_go(struct drive* drive, struct function* fn, struct waiting* waiting) {
     dismiss(waiting, drive);
-    if (drive->changing == fn) drive->releasing = true;
+    if (drive->changing != fn) return;
+    drive->releasing = true;
+    if (drive->store.part) store_save_start(drive);
 }
 
 /// The media still does what it was told last: blocks that it zeroes are not to be written by anybody before it has, and

@@ -33,6 +33,7 @@ void life_reset_state(struct drive* drive, struct function* fn) {
         namespaces_open(drive);
         drive->changing = NULL;
         store_save_end(drive);
+        drive->store.stale |= drive->store.part;  // the next enable saves it
         drive->looking = NULL;
         drive->watching = 0;
     }

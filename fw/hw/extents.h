@@ -28,7 +28,12 @@ static inline uint32_t hw_extent_log2(uint32_t place) {
 static inline uint32_t hw_extent_part(uint32_t place) {
     return (place & DB_VCSD__PLACE__PART_bm) >> DB_VCSD__PLACE__PART_bp;
 }
+static inline uint32_t hw_extent_ssd(uint32_t place) {
+    return (place & DB_VCSD__PLACE__SSD_bm) >> DB_VCSD__PLACE__SSD_bp;
+}
 #define HW_PART_BP DB_VCSD__PLACE__PART_bp
+/// What of a place says on which SSDs it is.
+#define HW_EXTENT_SSDS (DB_VCSD__PLACE__SSD_bm | DB_VCSD__PLACE__LOG2_bm)
 
 /// Where a granule of the medium is; 0: nowhere.
 uint32_t hw_extent(uint32_t granule);

@@ -370,6 +370,9 @@ static void media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
 
 void hw_media_flush_start(void) { media_start(0, 0, 0); }
 
+/// The media is told an address: SSDs that have zeroed nothing have no part of it.
+void hw_zeroes_flush_start(void) { media_start(0, EXTENTS ? PAGE_SIZE : 0, 0); }
+
 /// The media is told the size: SSDs have no part of it.
 void hw_settings_flush_start(void) { media_start(0, 0, EXTENTS ? SETTINGS_PAGES * PAGE_SIZE : 0); }
 

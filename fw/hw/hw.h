@@ -189,6 +189,8 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace* ns);
 /// wait for a command of the write engine, so for seconds. A reset does not end it. A word is at the start of a line of
 /// 64 bytes; the rest of the line is nobody's.
 void hw_media_flush_start(void);
+/// ... of what has been zeroed.
+void hw_zeroes_flush_start(void);
 /// ... of the settings area alone.
 void hw_settings_flush_start(void);
 void hw_media_zero_start(uint64_t addr, uint64_t bytes);

@@ -27,7 +27,7 @@ static bool used(const struct drive* drive, uint32_t granule) {
 static void mark(struct drive* drive, uint32_t but) {
     const struct namespaces* all = &drive->namespaces;
     uint32_t* bits = bits_of(drive);
-    for (uint32_t i = 0; i <= extents_total(drive) / 32u; i++) bits[i] = 0;
+    for (uint32_t g = 0; g < extents_total(drive); g += 32u) bits[g / 32u] = 0;
     for (uint32_t nsid = 1; nsid <= all->count && nsid <= MAX_NS; nsid++) {
         const struct namespace* ns = &all->of[nsid];
         if (!ns->exists || nsid == but || ns->pages == 0) continue;
@@ -52,13 +52,33 @@ static uint32_t behind(uint32_t place) {
     return (place & ~DB_VCSD__PLACE__PART_bm) + 1u;
 }
 
+/// What is known of free places while none is given back.
+struct search {
+    uint32_t full;  // there is none: a bit for each log2 and first SSD
+    uint32_t next;  // behind the one that was found last: all before it are taken. 0: not known
+};
+
+/// The first place that is free on the SSDs of `place`. The hardware begins at the first of all each time, and with many
+/// granules that would be seconds.
+static bool find(struct search* s, uint32_t granule, uint32_t place) {
+    uint32_t those = place & HW_EXTENT_SSDS, one = 1u << (hw_extent_log2(place) * 8u + hw_extent_ssd(place));
+    if (s->full & one) return false;
+    bool near = s->next && (s->next & HW_EXTENT_SSDS) == those && hw_extent_put(granule, s->next);
+    if (!near && !hw_extent_find(granule, place)) {
+        s->full |= one;
+        return false;
+    }
+    s->next = behind(hw_extent(granule));
+    return true;
+}
+
 /// The default place, or one of its kind; else whatever there is, over as many SSDs as can be.
-static bool find_any(const struct extents* e, uint32_t granule) {
+static bool find_any(const struct extents* e, struct search* s, uint32_t granule) {
     uint32_t place = default_of(e, granule);
-    if (hw_extent_put(granule, place) || hw_extent_find(granule, place)) return true;
+    if (hw_extent_put(granule, place) || find(s, granule, place)) return true;
     for (uint32_t log2 = e->hw.stripe ? e->hw.ssds : 0, turn = 0; turn <= e->hw.ssds; turn++) {
         for (uint32_t ssd = 0; ssd < 1u << e->hw.ssds; ssd += 1u << log2) {
-            if (hw_extent_find(granule, hw_extent_place(0, ssd, 0, log2))) return true;
+            if (find(s, granule, hw_extent_place(0, ssd, 0, log2))) return true;
         }
         log2 = e->hw.stripe ? log2 - 1u : log2 + 1u;
     }
@@ -67,10 +87,11 @@ static bool find_any(const struct extents* e, uint32_t granule) {
 
 bool extents_take(struct drive* drive, uint64_t page, uint64_t pages, uint32_t wanted) {
     const struct extents* e = extents_of(drive);
+    struct search s = {0, 0};
     uint32_t last = extents_granule(drive, page + pages - 1u);
     for (uint32_t g = extents_granule(drive, page); g <= last; g++) {
         if (hw_extent(g)) continue;
-        if (!(wanted == EXTENT_ANY ? find_any(e, g) : hw_extent_find(g, wanted))) return false;
+        if (!(wanted == EXTENT_ANY ? find_any(e, &s, g) : find(&s, g, wanted))) return false;
     }
     return true;
 }
@@ -82,24 +103,24 @@ bool extents_settle(struct drive* drive) {
     bool fits = true;
     mark(drive, 0);
     e->count = 0;
-    for (uint32_t g = 0; g < total; g++) {
-        if (!used(drive, g)) {
+    for (uint32_t g = 0; g < total; g++, next = behind(next)) {
+        if (!used(drive, g)) {  // a run goes on behind it, so that a deletion makes no more of them
             hw_extent_release(g);
-            run = NULL;
             continue;
         }
         uint32_t place = hw_extent(g);
         if (run && place == next) {
-            run->count++;
+            run->count = (uint16_t)(g + 1u - run->granule);
         } else if (place == default_of(e, g)) {
             run = NULL;
         } else if (e->count == EXTENT_RUNS) {
+            run = NULL;
             fits = false;
         } else {
             run = &e->runs[e->count++];
             *run = (struct extent_run){.granule = (uint16_t)g, .count = 1, .place = place};
         }
-        next = behind(place);
+        next = place;
     }
     return fits;
 }
@@ -113,7 +134,7 @@ void extents_restore(struct drive* drive) {
     for (uint32_t i = 0; i < e->count; i++) {
         uint32_t place = e->runs[i].place;
         for (uint32_t g = e->runs[i].granule; g < e->runs[i].granule + (uint32_t)e->runs[i].count && g < total; g++) {
-            if (place) hw_extent_put(g, place);
+            if (place && used(drive, g)) hw_extent_put(g, place);
             bits_of(drive)[g / 32u] &= ~(1u << (g & 31u));  // wherever that is: not at its default place
             place = behind(place);
         }

@@ -16,7 +16,8 @@
 struct drive;
 struct namespace;
 
-/// Granules whose places follow each other, and are not the default ones. What is saved.
+/// Granules whose places follow each other, and are not the default ones; those between that no namespace has are nowhere.
+/// What is saved.
 struct extent_run {
     uint16_t granule, count;
     uint32_t place;  // of the first; 0: nowhere
@@ -25,6 +26,7 @@ struct extent_run {
 
 struct extents {
     struct hw_extents hw;
+    bool elsewhere;  // what was saved is of hardware whose places are others
     uint32_t count;  // of runs
     struct extent_run runs[EXTENT_RUNS];
 };
@@ -42,7 +44,8 @@ void extents_restore(struct drive* drive);
 /// (EXTENT_ANY). False: there are not so many, and extents_settle gives back what was given.
 #define EXTENT_ANY 0xffffffffu
 bool extents_take(struct drive* drive, uint64_t page, uint64_t pages, uint32_t wanted);
-/// What no namespace has goes nowhere, the rest is put down in runs. False: there are too many to be saved.
+/// What no namespace has goes nowhere, the rest is put down in runs. False: there are too many to be saved; not if only
+/// namespaces have gone.
 bool extents_settle(struct drive* drive);
 
 /// It has whole granules.

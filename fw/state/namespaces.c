@@ -98,7 +98,16 @@ void ns_show(const struct drive* drive, uint32_t nsid) {
     hw_namespace(nsid, &is);
 }
 
-/// Where nothing was saved.
+/// What was saved is of no use: nothing of it is left.
+SMALL static void forget_loaded(struct drive* drive) {
+    for (uint32_t nsid = 1; nsid <= MAX_NS; nsid++) {
+        drive->namespaces.of[nsid] = (struct namespace){0};
+        for (uint32_t i = 0; i < drive->hw.num_fn; i++) drive->functions[i].ns[nsid].attached = false;
+        if (FUNCTIONS > 1) resv_forget(drive, nsid);
+    }
+}
+
+/// Where nothing was saved that is of use.
 static void first_namespaces(struct drive* drive) {
     struct function* fn = drive->functions;
     struct namespaces* all = &drive->namespaces;
@@ -106,6 +115,7 @@ static void first_namespaces(struct drive* drive) {
     uint64_t pages = div_u64(all->total, count, NULL);
     all->unused = 0;
     all->count = drive->hw.num_ns;
+    if (drive->store.found == STORE_DAMAGED) forget_loaded(drive);
     for (uint32_t nsid = 1; nsid <= MAX_NS; nsid++) all->of[nsid].exists = fn->ns[nsid].attached = false;
     for (uint32_t nsid = 1; nsid <= count; nsid++) {
         all->of[nsid].exists = fn->ns[nsid].attached = true;

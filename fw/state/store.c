@@ -165,8 +165,15 @@ static void walk_vf(struct walk* w, struct drive* drive, uint32_t place) {
 }
 
 #if EXTENTS
+/// With what places mean on this hardware. Saved by another one, all blocks would be somewhere else; a firmware that saved only
+/// how many there are is believed.
 static void walk_extents(struct walk* w, struct extents* e) {
-    word(w, &e->count);
+    const struct hw_extents* hw = &e->hw;
+    uint32_t here = hw->granule << 6 | hw->ssds << 12 | (uint32_t)hw->stripe << 14 | hw->each << 16;
+    uint32_t is = e->count | here;
+    word(w, &is);
+    e->count = is & 63u;
+    e->elsewhere = w->load && is >> 6 && is - e->count != here;
     if (e->count > EXTENT_RUNS) e->count = EXTENT_RUNS;
     for (uint32_t i = 0; i < e->count; i++) {
         uint32_t which = e->runs[i].granule | (uint32_t)e->runs[i].count << 16;
@@ -311,7 +318,8 @@ void store_load(struct drive* drive) {
     if (drive->hw.restarted) {  // the hardware counts on, and what it had counted when this was saved is in it already
         store_count(&drive->before.io, true);
     }
-    if (!ns_fit(drive)) store->found = STORE_DAMAGED;  // those of a larger media
+    if (!ns_fit(drive) || (EXTENTS && drive->extents->elsewhere))
+        store->found = STORE_DAMAGED;  // those of a larger media, or of SSDs that are others
 }
 
 // ---------------------------------------------------------------- save
@@ -371,7 +379,9 @@ static bool collect(struct drive* drive) {
 
 void store_save_start(struct drive* drive) {
     struct store* store = &drive->store;
-    if (store->base == 0) return;
+    store->part = false;
+    store->stale = store->base != 0;
+    if (!store->stale) return;
     uint32_t* words = saving_of(drive);
     struct history kept = drive->before;
     drive->before.us += hw_time() - drive->started_at;
@@ -382,7 +392,6 @@ void store_save_start(struct drive* drive) {
     store->counted = drive->before;
 #endif
     drive->before = kept;
-    store->stale = true;
     if (!store->saving) return;
     words[W_CRC] = crc(words);
 #if FUNCTIONS > 1

@@ -31,6 +31,7 @@ struct store {
     uint32_t sequence;  // of the newest copy
     bool second;        // which that is
     bool stale;         // the last save failed, or is not over
+    bool part;          // part of a change has been made: if a reset ends it here, that is to be saved
     uint8_t found;      // at power-on
     // A save that is under way:
     bool saving, begun;  // ... and its step

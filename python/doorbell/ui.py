@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json as json_module
+import os
 import sys
 import time
 from pathlib import Path
@@ -47,6 +48,17 @@ class progress_bar:  # noqa: N801
     def __exit__(self, *_: object) -> None:
         if self.bar:
             self.bar.stop()
+
+
+def check_result(file: Path | None) -> None:
+    """Before a long run, not behind it: where its results are to go, unless that is stdout (-)."""
+    if file is None or str(file) == "-":
+        return
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise UserError(f"cannot write {file}: there is no folder {folder}")
+    if file.is_dir() or not os.access(file if file.exists() else folder, os.W_OK):
+        raise UserError(f"cannot write {file}: {'it is a folder' if file.is_dir() else 'permission denied'}")
 
 
 def write_json(file: Path, data: dict[str, Any]) -> None:

@@ -104,8 +104,11 @@ module db_csd_compute
   logic    [2*N_RES-1:0] all_res_valid, all_res_ready;
   result_t [2*N_RES-1:0] all_res;
   for (genvar d = 0; d < 2; d++) begin : g_path
+    // A packet a command; of several functions a list of ranges is more (db_ssd_order_pieces), of which a few are on the way
+    // at once.
+    localparam int PACKETS = d == 0 || NUM_FN == 1 ? NUM_CMDS : NUM_CMDS < 8 ? 16 : 2 * NUM_CMDS;
     db_csd_path #(
-      .DATA_W(DATA_W), .DIR(d == 1), .NUM_CMDS(NUM_CMDS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
+      .DATA_W(DATA_W), .DIR(d == 1), .PACKETS(PACKETS), .KEY_SLOTS(KEY_SLOTS), .CRC32C(CRC32C), .SHA_CORES(SHA_CORES)
     ) i_path (
       .clk, .rst(ctrl_rst), .idle(path_idle[d]), .key_bus, .key_slots, .testing, .test_go, .test_good(test_good[d]),
       .s_ctx_valid(ctx_valid[d]), .s_ctx(ctx),

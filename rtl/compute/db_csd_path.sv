@@ -12,7 +12,7 @@ module db_csd_path
 #(
   parameter int DATA_W    = 256,   ///< bits: 128, 256, 512
   parameter bit DIR       = 1'b1,  ///< 1: to the media, 0: to the host
-  parameter int NUM_CMDS  = 128,   ///< contexts that may wait: a power of two
+  parameter int PACKETS   = 128,   ///< contexts that may wait: a power of two
   parameter int KEY_SLOTS = 16,    ///< 2 to 64
   parameter bit CRC32C    = 1'b1,  ///< has the reducer
   parameter int SHA_CORES = 4      ///< 0: no SHA-256; 1 to 16
@@ -26,7 +26,7 @@ module db_csd_path
   input  logic                         testing,
   input  logic                         test_go,
   output logic                         test_good,
-  /// Contexts, one a packet, before its first row; never more than NUM_CMDS.
+  /// Contexts, one a packet, before its first row; never more than PACKETS.
   input  logic                         s_ctx_valid,
   input  op_ctx_t                      s_ctx,
   input  logic                         s_row_valid,
@@ -51,8 +51,8 @@ module db_csd_path
   // ---- contexts
   op_ctx_t                    ctx;
   logic                       ctx_valid, ctx_room;
-  logic [$clog2(NUM_CMDS):0]  ctx_level;
-  db_fifo #(.WIDTH($bits(op_ctx_t)), .DEPTH(NUM_CMDS)) i_ctx (
+  logic [$clog2(PACKETS):0]   ctx_level;
+  db_fifo #(.WIDTH($bits(op_ctx_t)), .DEPTH(PACKETS)) i_ctx (
     .clk, .rst, .level(ctx_level), .s_valid(s_ctx_valid), .s_ready(ctx_room), .s_data(s_ctx),
     .m_valid(ctx_valid), .m_ready(s_row_valid && s_row_ready && s_row_info.last), .m_data(ctx));
 

@@ -31,6 +31,7 @@ module db_virt_ahead
   input  ssd_state_t [NUM_SSD-1:0]       ssd,
   output logic                           idle,
   output logic [NUM_SSD-1:0]             quiet,         ///< nothing of this SSD is under way
+  output logic [NUM_SSD-1:0]             m_fence,       ///< it has Writes of before the last forget
   /// db_virt_map
   output logic                           m_look_valid,
   output logic [LOOK_W-1:0]              m_look,
@@ -215,7 +216,8 @@ module db_virt_ahead
   assign m_ended_slot  = over_slot;
   assign m_ended_err   = over_err;
 
-  assign quiet = read_idle & write_quiet;
+  assign quiet   = read_idle & write_quiet;
+  assign m_fence = fence;
   assign idle = plan_idle && zero_idle && &read_idle && &write_idle && let_idle && room_idle && end_idle &&
                 !may_valid && !look_q && !fua_valid;
 endmodule

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the media's port, which are the firmware's, to those of SSDs: flush is one for each that is there and for the
-// card's own memory, with a size for that alone; zero one Write Zeroes for each granule and SSD that has part of the
-// stretch. One at a time, as the port gives them.
+// card's own memory, with a size for that alone, with an address for that and the SSDs that have zeroed something since the
+// last flush; zero one Write Zeroes for each granule and SSD that has part of the stretch. One at a time, as the port gives
+// them.
 //
 // What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
-// An SSD that is not there is not asked to flush; to zero something on it is an error, as is what has no block command,
-// and what is nowhere. All that is left of the stretch is zeroed all the same.
+// An SSD that is not there is not asked to flush; one that has been away since it zeroed something is an error then, as what
+// its cache held may be gone. To zero something on one that is not there is an error, as is what has no block command, and what
+// is nowhere. All that is left of the stretch is zeroed all the same. What is zeroed on an SSD that still has Writes of before a
+// reset waits until it has ended them (`fence`): they would come onto the zeros.
 // Latency: 2 cycles for each granule and 6 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
@@ -18,6 +21,7 @@ module db_virt_command
   input  logic                     clk,
   input  logic                     rst,
   input  ssd_state_t [NUM_SSD-1:0] ssd,
+  input  logic [NUM_SSD-1:0]       fence,   ///< it has Writes of before a reset (db_virt_write_lane)
   output logic                     idle,
   /// 0 flush, 1 zero; the answer is a pulse
   input  logic                     s_cmd_valid,
@@ -50,7 +54,8 @@ module db_virt_command
   localparam int OUT_W   = 5;                                  // of commands under way
   typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_RUN, ST_FIT, ST_SEND, ST_OFFER, ST_WAIT} state_e;
   state_e             state_q;
-  logic               zero_q, card_q, err_q, card_wait_q, last;
+  logic               zero_q, card_q, some_q, err_q, lost_q, card_wait_q, last;
+  logic [NUM_SSD-1:0] zeroed_q, there;                         // they have zeroed something since the last flush
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
   logic [OUT_W-1:0]   out_q, ended;
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
@@ -71,13 +76,14 @@ module db_virt_command
     .clk, .rst, .go(state_q == ST_RUN), .done(run_done), .extent(extent_q), .member(member_q), .first, .after(after_q),
     .lba_shift(now.lba_shift), .some, .misfit, .lba, .blocks);
 
-  logic misfit_q, asks_q, bad, room, offers;
+  logic misfit_q, asks_q, asks, bad, room, offers;
   assign which  = zero_q ? extent_q.ssd | member_q : member_q;
   assign now    = ssd[INDEX_W'(which)];
   assign last   = zero_q ? member_q == mask : member_q == SSD_W'(NUM_SSD - 1);
   assign bad    = zero_q && (misfit_q || !now.present);
   assign room   = !out_q[OUT_W-1];
-  assign offers       = asks_q && !bad && now.present && (now.up || now.dead) && room;
+  assign asks   = asks_q && (!some_q || zeroed_q[INDEX_W'(which)]);
+  assign offers = asks && !bad && now.present && (now.up || now.dead) && room && !(zero_q && fence[INDEX_W'(which)]);
   assign m_cmd_valid  = state_q == ST_OFFER;
   assign m_cmd_ssd    = which;
   assign m_cmd        = '{rsvd: '0, op: zero_q ? BLOCK_ZEROES : BLOCK_FLUSH, tag: 16'(TAG_MEDIA),
@@ -91,15 +97,21 @@ module db_virt_command
 
   always_comb begin
     ended = '0;
-    for (int i = 0; i < NUM_SSD; i++) ended += OUT_W'(s_end_valid[i]);
+    for (int i = 0; i < NUM_SSD; i++) begin
+      ended    += OUT_W'(s_end_valid[i]);
+      there[i]  = ssd[i].present;
+    end
   end
 
   always_ff @(posedge clk) begin
     m_rsp_valid <= 1'b0;
+    if (zero_q) zeroed_q <= zeroed_q | (s_end_valid & ~s_end_err);
+    if ((zeroed_q & ~there) != '0) lost_q <= 1'b1;
     unique case (state_q)
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
         card_q   <= s_bytes != '0;
+        some_q   <= s_op == 2'd0 && s_addr != '0;
         asks_q   <= 1'b1;
         misfit_q <= 1'b0;
         err_q    <= s_op > 2'd1;
@@ -138,8 +150,8 @@ module db_virt_command
       end
       ST_SEND, ST_OFFER: begin
         if (state_q == ST_SEND && offers) state_q <= ST_OFFER;
-        if (state_q == ST_OFFER ? m_cmd_ready : !asks_q || bad || !now.present) begin
-          if (state_q == ST_SEND && asks_q && bad) err_q <= 1'b1;
+        if (state_q == ST_OFFER ? m_cmd_ready : !asks || bad || !now.present) begin
+          if (state_q == ST_SEND && asks && bad) err_q <= 1'b1;
           member_q <= member_q + 1'b1;
           state_q  <= zero_q ? ST_RUN : ST_SEND;
           if (last) begin
@@ -150,8 +162,12 @@ module db_virt_command
       end
       default: if (out_q == '0 && !card_wait_q) begin
         m_rsp_valid <= 1'b1;
-        m_rsp_err   <= err_q;
+        m_rsp_err   <= err_q || (some_q && lost_q);
         state_q     <= ST_IDLE;
+        if (zero_q ? err_q : !card_q) begin  // of what has failed nobody asks for a flush
+          zeroed_q <= '0;
+          lost_q   <= 1'b0;
+        end
       end
     endcase
     if (s_card_rsp_valid) begin
@@ -164,6 +180,8 @@ module db_virt_command
       state_q     <= ST_IDLE;
       card_wait_q <= 1'b0;
       out_q       <= '0;
+      zeroed_q    <= '0;
+      lost_q      <= 1'b0;
       m_rsp_valid <= 1'b0;
     end
   end

@@ -91,7 +91,7 @@ module db_virt_media
   block_cmd_t [1:0]         cmd;
   logic [NUM_SSD-1:0]       read_end, write_end, media_end, end_err, read_valid, read_ready, row_valid, row_ready;
   block_cmd_t [NUM_SSD-1:0] read;
-  logic [NUM_SSD-1:0]       ahead_quiet, alone_valid, alone_ready, burst, none_burst;
+  logic [NUM_SSD-1:0]       ahead_quiet, fence, alone_valid, alone_ready, burst, none_burst;
   alone_t [NUM_SSD-1:0]     alone;
   logic [NUM_SSD-1:0][SLOT_W-1:0] end_slot;
   logic [3:0]               burst_len;
@@ -118,7 +118,7 @@ module db_virt_media
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2), .RD_RING_BYTES(RD_RING_BYTES),
     .WR_RING_BYTES(WR_RING_BYTES), .NUM_CMDS(NUM_CMDS)
   ) i_ahead (
-    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .quiet(ahead_quiet),
+    .clk, .rst, .forget(s_ahead_rst), .ssd_pages, .ssd, .idle(ahead_idle), .quiet(ahead_quiet), .m_fence(fence),
     .m_look_valid(look_valid[LOOK_AHEAD]), .m_look(look[LOOK_AHEAD]), .s_extent(extent[LOOK_AHEAD]),
     .s_ahead_valid, .s_ahead_ready, .s_ahead,
     .m_read_let_valid(read_let_valid), .m_read_let_slot(read_let_slot), .m_read_let(read_let),
@@ -150,7 +150,7 @@ module db_virt_media
     .m_cmd_ready(cmd_ready[WRITE]), .m_cmd_ssd(cmd_ssd[WRITE]), .m_cmd(cmd[WRITE]), .m_row_valid, .m_row_ready,
     .m_row_data);
   db_virt_command #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_command (
-    .clk, .rst, .ssd, .idle(command_idle), .m_look_valid(command_look_valid), .s_look_ready(look_ready),
+    .clk, .rst, .ssd, .fence, .idle(command_idle), .m_look_valid(command_look_valid), .s_look_ready(look_ready),
     .m_look(command_look), .s_extent(extent[LOOK_COMMAND]), .s_cmd_valid, .s_cmd_ready, .s_op(s_cmd.op),
     .s_addr(s_cmd.addr[ADDR_W-1:0]), .s_bytes(s_cmd.bytes), .m_rsp_valid, .m_rsp_err, .m_card_valid(m_card_cmd_valid),
     .m_card_ready(m_card_cmd_ready), .s_card_rsp_valid, .s_card_rsp_err, .m_cmd_valid(cmd_valid[MEDIA]),

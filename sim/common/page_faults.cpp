@@ -10,10 +10,8 @@ namespace db {
 
 namespace {
 
-constexpr u32 KEPT = 64;  // faults that are remembered
 constexpr u64 PAGE = 4096, HUGE_PAGE = 2 << 20;
 
-const u8* volatile where[KEPT];
 thread_local int guards = 0;
 struct sigaction before;
 
@@ -25,7 +23,8 @@ bool replace(u64 at, u64 page) {
 void handler(int number, siginfo_t* info, void* context) {
     const u64 at = reinterpret_cast<u64>(info->si_addr);
     if (guards && info->si_code == BUS_ADRERR && (replace(at, PAGE) || replace(at, HUGE_PAGE))) {
-        PageFaults::note(static_cast<const u8*>(info->si_addr));
+        db_fault_at[db_faults % FAULTS_KEPT] = static_cast<const u8*>(info->si_addr);
+        db_faults = db_faults + 1;
     } else if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(number, info, context);
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
@@ -37,18 +36,11 @@ void handler(int number, siginfo_t* info, void* context) {
 
 }  // namespace
 
-volatile u32 PageFaults::total = 0;
-
-void PageFaults::note(const u8* at) {
-    where[total % KEPT] = at;
-    total = total + 1;
-}
-
 bool PageFaults::look(const u8* from, u64 bytes) {
     const u64 first = reinterpret_cast<u64>(from) / PAGE, last = (reinterpret_cast<u64>(from) + bytes - 1) / PAGE;
-    bool found = total - seen > KEPT;  // too many to know
-    for (; seen != total; ++seen) {
-        const u64 page = reinterpret_cast<u64>(where[seen % KEPT]) / PAGE;
+    bool found = db_faults - seen > FAULTS_KEPT;  // too many to know
+    for (; seen != db_faults; ++seen) {
+        const u64 page = reinterpret_cast<u64>(db_fault_at[seen % FAULTS_KEPT]) / PAGE;
         found |= first <= page && page <= last;
     }
     return found;

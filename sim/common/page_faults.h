@@ -8,9 +8,19 @@
 
 namespace db {
 
+/// Faults that are remembered.
+constexpr u32 FAULTS_KEPT = 64;
+
+// What has happened is the process's: a signal has no other way to say something. A simulation may run inside another
+// one's library (drives/lib_drive.h), and the signal comes to the handler that was set last, whichever library met it. So
+// all libraries share these: C names are exported, and g++ makes one of an inline variable in all of the process.
+extern "C" {
+inline const u8* volatile db_fault_at[FAULTS_KEPT] = {};
+inline volatile u32 db_faults = 0;
+}
+
 class PageFaults {
-    static volatile u32 total;  // of the process: a signal has no other way to say something
-    u32 seen = total;
+    u32 seen = db_faults;
 
     bool look(const u8* from, u64 bytes);
 
@@ -25,9 +35,7 @@ class PageFaults {
     };
 
     /// Has a page of these bytes gone since they were looked at last?
-    bool hit(const u8* from, u64 bytes) { return total != seen && look(from, bytes); }
-    /// From the handler.
-    static void note(const u8* at);
+    bool hit(const u8* from, u64 bytes) { return db_faults != seen && look(from, bytes); }
 };
 
 }  // namespace db

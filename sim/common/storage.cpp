@@ -67,35 +67,14 @@ bool Storage::covers(u64 end) {
     if (fd < 0) return true;
     if (fstat(fd, &st)) return false;
     if (u64(st.st_size) >= end) return true;
-    if (st.st_size % PAGE) lost.insert(u64(st.st_size) / PAGE);  // its mapping has zeros behind the file's end
+    unmapped = true;  // of the page that it ends in, too, the mapping has zeros behind that end
     return false;
 }
 
-void Storage::lose(u64 at, u64 bytes) {
-    for (u64 page = at / PAGE; page <= (at + bytes - 1) / PAGE; ++page) lost.insert(page);
-}
-
-// The file has the page again.
-void Storage::find(u64 page) {
-    void* const p = mem + page * PAGE;
-    if (mmap(p, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, off_t(page * PAGE)) == p) lost.erase(page);
-}
-
-bool Storage::load_by_page(u8* to, u64 at, u64 bytes) {
-    for (u64 done = 0; done < bytes;) {
-        const u64 from = at + done, page = from / PAGE, n = std::min(bytes - done, (page + 1) * PAGE - from);
-        if (!lost.count(page)) {
-            std::memcpy(to + done, mem + from, n);
-            if (faults.hit(mem + from, n)) lost.insert(page), covers(size);
-        }
-        if (lost.count(page)) {
-            const ssize_t got = pread(fd, to + done, n, off_t(from));
-            if (got != ssize_t(n))
-                return say(got < 0 ? std::string(strerror(errno)) + ": reads fail" : TRUNCATED), false;
-        }
-        done += n;
-    }
-    return true;
+bool Storage::load_from_file(u8* to, u64 at, u64 bytes) {
+    const ssize_t got = pread(fd, to, bytes, off_t(at));
+    if (got == ssize_t(bytes)) return true;
+    return say(got < 0 ? std::string(strerror(errno)) + ": reads fail" : TRUNCATED), false;
 }
 
 bool Storage::store_in_file(u64 at, const u8* from, u64 bytes) {
@@ -103,9 +82,6 @@ bool Storage::store_in_file(u64 at, const u8* from, u64 bytes) {
     errno = ENOSPC;
     if (pwrite(fd, from, bytes, off_t(at)) != ssize_t(bytes))
         return say(std::string(strerror(errno)) + ": writes fail until that is mended"), false;
-    if (!lost.empty())
-        for (u64 page = at / PAGE; page <= (at + bytes - 1) / PAGE; ++page)
-            if (lost.count(page)) find(page);
     return true;
 }
 

@@ -2,7 +2,8 @@
 // Bytes that a drive keeps: memory of this process, or a file that is mapped (sparse, locked, written out by sync()).
 //
 // A file is read through its mapping and written by system calls: these say what is wrong if its disk is full, and leave
-// no half of a block when the process ends. Pages that somebody has truncated are read by system calls too.
+// no half of a block when the process ends. One that has failed, or was truncated, is read by system calls too: each page
+// of its mapping that faults would cost the process a mapping, and these are numbered.
 #pragma once
 
 #include <cstring>
@@ -17,16 +18,14 @@ class Storage {
     int fd = -1;
     std::string name;
     PageFaults faults;
-    std::set<u64> lost;  // pages whose mapping is not the file's any more
+    bool unmapped = false;  // what is mapped is not the file's any more
     std::set<std::string> said;
     bool sync_failed = false;  // once the kernel could not write pages, it has forgotten which
 
     bool lock(std::string& why);
-    bool covers(u64 end);  // is the file so long? The page that it ends in is lost if it is not
+    bool covers(u64 end);  // is the file so long?
     void say(const std::string& what);
-    void lose(u64 at, u64 bytes);
-    void find(u64 page);
-    bool load_by_page(u8* to, u64 at, u64 bytes);
+    bool load_from_file(u8* to, u64 at, u64 bytes);
     bool store_in_file(u64 at, const u8* from, u64 bytes);
 
   public:
@@ -49,12 +48,12 @@ class Storage {
 
     /// Copies, within a PageFaults::Guard; false: the file fails.
     bool load(u8* to, u64 at, u64 bytes) {
-        if (!lost.empty()) return load_by_page(to, at, bytes);
-        std::memcpy(to, mem + at, bytes);
-        if (!faults.hit(mem + at, bytes)) return true;
-        lose(at, bytes);
-        covers(size);
-        return load_by_page(to, at, bytes);
+        if (!unmapped) {
+            std::memcpy(to, mem + at, bytes);
+            if (!faults.hit(mem + at, bytes)) return true;
+            unmapped = true;
+        }
+        return load_from_file(to, at, bytes);
     }
     /// What of a page is stored at once is there or not, whenever the process ends.
     bool store(u64 at, const u8* from, u64 bytes) {

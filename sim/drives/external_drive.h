@@ -95,12 +95,13 @@ struct ExternalDrive final : Drive {
         clear();
         message(DB_EXT_RESET, 0, 0, 0, nullptr, -1);
     }
+    void forget() override { std::memset(pending, 0, sizeof pending); }
     void clear() {
         todo.clear();
         for (auto& t : transfers)
             if (t.second.left) t.second.left = 0, t.second.bad = true;
         for (Read& r : rd) r.on = false;
-        std::memset(pending, 0, sizeof pending);
+        forget();
     }
     void link(bool up) override {
         link_on = up;

@@ -31,6 +31,7 @@ struct LibDrive final : Drive {
     PciFunction pci;
     Read rd[DrivePort::TAGS];
     Register reg[256];
+    std::vector<int> nobodys;  // handles of the library that nobody waits for any more
     u32 n_reg = 0, next_tag = 0;
     struct Write {
         u32 off, len;
@@ -59,11 +60,24 @@ struct LibDrive final : Drive {
         pci.reset(now);
         f.reset(f.sim);
         for (Read& r : rd) r.on = false;
-        for (Register& r : reg) r.on = false;
-        n_reg = 0;
+        forget();
         late.clear();
         have = false;
         apply();
+    }
+
+    void forget() override {
+        for (Register& r : reg) {
+            if (r.on) nobodys.push_back(r.handle);
+            r.on = false;
+        }
+        n_reg = 0;
+    }
+    // Each is free again when it has been polled.
+    void give_back() {
+        u8 data[64];
+        auto answered = [&](int h) { return f.mmio_poll(f.sim, h, data) != DB_MMIO_PENDING; };
+        nobodys.erase(std::remove_if(nobodys.begin(), nobodys.end(), answered), nobodys.end());
     }
 
     void link(bool up) override {
@@ -97,9 +111,10 @@ struct LibDrive final : Drive {
         if (!pci.hits(addr, dw * 4) || dw > 16) return port->answer(handle, UR, nullptr);
         flush();
         const int h = late.empty() ? f.mmio_read(f.sim, 0, u32(addr - pci.bar()), dw * 4) : -1;
-        if (h < 0) return port->answer(handle, CA, nullptr);  // more at once than a root port ever has
+        if (h < 0) return port->answer(handle, CA, nullptr);        // more at once than a root port ever has
+        if (reg[handle].on) nobodys.push_back(reg[handle].handle);  // the host has given that one up
+        else ++n_reg;
         reg[handle] = Register{true, h};
-        ++n_reg;
     }
 
     void read_data(u32 tag, u32 at, const u8* data, u32 dw, u32 status, bool last) override {
@@ -142,6 +157,7 @@ struct LibDrive final : Drive {
         // after a jump (nothing was under way) time catches up; else this is one cycle
         if (behind) f.run(f.sim, behind, 0);
         pump();
+        if (!nobodys.empty()) give_back();
         if (!n_reg) return;
         for (u32 h = 0; h < 256; ++h) {
             if (!reg[h].on) continue;

@@ -73,6 +73,10 @@ void ModelDrive::expired(const Event& e) {
             break;
         case T_UNREADY: csts &= ~CSTS_RDY; break;
         case T_SHUTDOWN:
+            if (media.store.sync()) {
+                hang();  // what it would promise is not true
+                break;
+            }
             csts = (csts & ~CSTS_SHST_MASK) | CSTS_SHST_DONE;
             ++count[ModelCount::SHUTDOWNS];
             break;

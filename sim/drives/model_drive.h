@@ -119,6 +119,7 @@ class ModelDrive final : public Drive {
     void io(u32 i);
     void at_later(u32 i, u64 from, u32 kind);
     void done(u32 i);
+    bool durable(const ModelCommand& m);
     void deallocate(ModelCommand& m);
     void check_media(ModelCommand& m, bool good);
     void admin(u32 i);

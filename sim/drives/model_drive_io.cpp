@@ -51,16 +51,19 @@ void ModelDrive::check_media(ModelCommand& m, bool good) {
     m.status = STATUS_WRITE_FAULT;
 }
 
+// What was written is durable where it has to be; false: it could not be made so.
+bool ModelDrive::durable(const ModelCommand& m) { return (c.vwc && !(m.sqe[12] & RW_FUA)) || media.store.sync() == 0; }
+
 // What a command does when its time has come.
 void ModelDrive::done(u32 i) {
     ModelCommand& m = of(i);
     const u64 at_byte = m.lba << c.lba_shift;
     if (m.opc == OPC_WRITE && m.bytes) {
-        if (!m.failed) check_media(m, media.store.store(at_byte, m.buf.data(), m.bytes));
+        if (!m.failed) check_media(m, media.store.store(at_byte, m.buf.data(), m.bytes) && durable(m));
         smart.units_written += m.bytes / 512;
         ++smart.writes;
     } else if (m.opc == OPC_WRITE_ZEROES && !m.failed) {
-        check_media(m, media.store.zero(at_byte, m.blocks << c.lba_shift));
+        check_media(m, media.store.zero(at_byte, m.blocks << c.lba_shift) && durable(m));
     } else if (m.opc == OPC_DSM && m.sqe[11] & DSM_AD) {
         deallocate(m);
     } else if (m.opc == OPC_FLUSH && !m.failed) {

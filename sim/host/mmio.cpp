@@ -32,7 +32,8 @@ int Mmio::start_read(u32 fn, u32 off, u32 len) {
         const u32 tag = (next_tag + k) % TAGS;
         Read& m = read[tag];
         if (m.state) continue;
-        m = Read{WAITING, fn, off, len, (off + len + 3) / 4 - off / 4, x.cycle + timeout, false, {}};
+        const u64 deadline = timeout == NEVER ? NEVER : x.cycle + timeout;
+        m = Read{WAITING, fn, off, len, (off + len + 3) / 4 - off / 4, deadline, false, {}};
         next_tag = tag + 1;
         ++reads_out;
         requests.push(Request{fn, off, len, tag, false, {}});
@@ -133,16 +134,18 @@ void Mmio::answer(const AnswerTlp& c) {
 
 // ---- time
 
-void Mmio::scan_page(u32 fn) {
-    for (u32 i = 0; i < DOORBELL_PAGE_BYTES / 4 && requests.size() < SLOTS; ++i) {
+bool Mmio::scan_page(u32 fn) {
+    for (u32 i = 0; i < DOORBELL_PAGE_BYTES / 4; ++i) {
         u32* const word = reinterpret_cast<u32*>(page[fn]) + i;
         if (__atomic_load_n(word, __ATOMIC_RELAXED) == NOTHING) continue;
+        if (requests.full()) return false;
         const u32 v = __atomic_exchange_n(word, NOTHING, __ATOMIC_ACQUIRE);
         Request m{fn, BAR_DOORBELLS + i * 4, 4, 0, true, {}};
         std::memcpy(m.data, &v, 4);
         requests.push(m);
         ++count[HostCount::DOORBELLS];
     }
+    return true;
 }
 
 void Mmio::expire() {

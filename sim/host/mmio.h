@@ -31,13 +31,14 @@ class Mmio {
     Receive& rx;
     HardBlockCounters& hard;
     Counters<HostCount>& count;
-    const u64 timeout;
+    const u64 timeout;  // NEVER: none
     Ring<Request, SLOTS> requests;
     Ring<Request, TAGS> held;  // reads without a credit, which writes pass
     Read read[TAGS] = {};
     u32 reads_out = 0, next_tag = 0;
     u8* page[MAX_FN] = {};
     u32 pages = 0;  // bits: those that are there
+    u32 first = 0;  // the function whose page is looked at first
 
     void end(Read& m, int state) { m.state = m.forgotten ? int{FREE} : state; }
     void hold_reads();
@@ -48,7 +49,8 @@ class Mmio {
 
   public:
     Mmio(EndpointContext& context, Receive& receive, HardBlockCounters& hard_block, Counters<HostCount>& counters)
-        : x(context), rx(receive), hard(hard_block), count(counters), timeout(x.cycles(x.cfg.mmio_timeout_ns)) {}
+        : x(context), rx(receive), hard(hard_block), count(counters),
+          timeout(x.cfg.mmio_timeout_ns ? x.cycles(x.cfg.mmio_timeout_ns) : NEVER) {}
 
     /// Reads that were waiting have timed out.
     void clear();
@@ -80,11 +82,21 @@ class Mmio {
 
     // ---- time
 
-    /// What was written to doorbell pages becomes writes.
+    /// What was written to doorbell pages becomes writes. Where there is not room for all, who is left out is the first
+    /// next time.
     void look_at_pages() {
-        for (u32 left = pages; left; left &= left - 1) scan_page(u32(__builtin_ctz(left)));
+        const u32 before = pages & u32(ones(first));
+        for (u32 part : {pages & ~before, before}) {
+            for (; part; part &= part - 1) {
+                const u32 fn = u32(__builtin_ctz(part));
+                if (scan_page(fn)) continue;
+                first = fn + 1;
+                return;
+            }
+        }
     }
-    void scan_page(u32 fn);
+    /// False: there was not room for all of it.
+    bool scan_page(u32 fn);
     void expire();
     /// When the next read is given up.
     u64 next_deadline() const;

@@ -20,10 +20,12 @@ void RootComplex::clear() {
     messages.clear();
     interrupts.clear();
     late.clear();
+    for (auto& writes : kept) writes.clear();
+    keeps = 0;
 }
 
 // A write into memory, an interrupt or a read of memory stays behind writes that the caller has yet to fetch, so that
-// nobody sees them overtaken.
+// nobody sees them overtaken. Writes and interrupts are kept meanwhile, so that other functions' go on.
 void RootComplex::take_requests() {
     while (tx.request_arrived()) {
         if (!(tx.next_is_read() ? read(tx.next_read()) : write(tx.next_posted()))) return;
@@ -45,10 +47,29 @@ void RootComplex::take_answers() {
 // ---- writes
 
 bool RootComplex::write(const PostedTlp& p) {
+    if (for_peers(p.addr(), p.function())) return peers->write(p);
+    const u32 fn = x.index_of(p.function());
+    const bool waits = (keeps | held) >> fn & 1;
+    if (waits && !has_bus_master(fn)) return true;
+    if (!waits && deliver(p)) return true;
+    kept[fn].push_back(p);
+    keeps |= 1u << fn;
+    return true;
+}
+
+void RootComplex::deliver_kept() {
+    for (u32 left = keeps & ~held; left; left &= left - 1) {
+        auto& writes = kept[__builtin_ctz(left)];
+        while (!writes.empty() && deliver(writes.front())) writes.pop_front();
+        if (writes.empty()) keeps &= ~(left & -left);
+    }
+}
+
+// False: messages of the function are before it that the caller has yet to fetch.
+bool RootComplex::deliver(const PostedTlp& p) {
     const u64 addr = p.addr();
-    if (for_peers(addr, p.function())) return peers->write(p);
     const u32 n = p.ndw * 4, fn = x.index_of(p.function());
-    if (addr - x.cfg.msi_base < x.cfg.msi_bytes) {
+    if (is_interrupt(addr)) {
         if (messages.writes(fn)) return false;
         interrupts.raise(fn, addr, p.w[REQ_DESC]);
         ++traffic[fn].interrupts;
@@ -63,6 +84,7 @@ bool RootComplex::write(const PostedTlp& p) {
     if (p.first_be == 0) return true;
     if (!iommu.allows(addr, n, DB_GRANT_WRITE, x.cycle)) return true;
     if (!r->ptr) {
+        if (!has_bus_master(fn)) return true;
         const u32 lead = bytes_before(p.first_be, 4);
         const u32 trail = bytes_behind(enables_of_last(p.ndw, p.first_be, p.last_be), 4);
         const u8* src = reinterpret_cast<const u8*>(&p.w[REQ_DESC]);
@@ -112,6 +134,7 @@ bool RootComplex::read(const ReadTlp& t) {
     traffic[fn].read += t.dw * 4;
     r.fault = faults.list.empty() ? 0 : faults.meet(fn, t.addr, t.dw * 4);
     if (r.first_be && !iommu.allows(t.addr, t.dw * 4, DB_GRANT_READ, x.cycle)) r.fault = DB_FAULT_UR;
+    if (by_message && !has_bus_master(fn)) r.fault = DB_FAULT_UR;
     r.ready = x.cycle + read_cycles + (jitter_cycles ? x.rng.below(jitter_cycles + 1) : 0);
     if (timeout_cycles && r.ready - x.cycle > timeout_cycles) r.fault = DB_FAULT_DROP;
     if (r.fault == DB_FAULT_DROP || (r.fault == DB_FAULT_LATE && timeout_cycles)) {
@@ -143,12 +166,18 @@ bool RootComplex::next_message(u32 fn, db_msg* out) {
 
 int RootComplex::unmap(u32 fn, u64 base, u64 size) {
     const int n = domains[fn].regions.remove(base, size);
+    auto& writes = kept[fn];
+    const auto gone = [&](const PostedTlp& p) { return p.addr() - base < size && !is_interrupt(p.addr()); };
+    writes.erase(std::remove_if(writes.begin(), writes.end(), gone), writes.end());
+    if (writes.empty()) keeps &= ~(1u << fn);
     messages.drop(fn, base, size);
     reads.drop_messages(fn, base, size);
     return n;
 }
 
 void RootComplex::drop_messages(u32 fn) {
+    kept[fn].clear();
+    keeps &= ~(1u << fn);
     messages.drop(fn);
     reads.drop_messages(fn);
 }

@@ -4,6 +4,8 @@
 // those; they share the device's link with the host, in turn.
 #pragma once
 
+#include <deque>
+
 #include "host/domain.h"
 #include "host/host_counters.h"
 #include "host/interrupts.h"
@@ -27,6 +29,8 @@ class RootComplex {
     const u32 jitter_cycles;
 
     bool write(const PostedTlp& p);
+    bool deliver(const PostedTlp& p);
+    void deliver_kept();
     bool read(const ReadTlp& t);
     void store(u8* dst, const PostedTlp& p);
     u32 cut(u64 addr, u32 left_dw);
@@ -36,10 +40,17 @@ class RootComplex {
     void take_requests();
     void end_timed_out();
     bool for_peers(u64 addr, u32 function) const { return peers && !function && peers->takes(addr); }
+    /// Not so one that has been reset or taken away: what is still on its way from it, the caller is not to see any more.
+    bool has_bus_master(u32 fn) const { return x.bus_master >> fn & 1; }
+    bool is_interrupt(u64 addr) const { return addr - x.cfg.msi_base < x.cfg.msi_bytes; }
     bool send_one();
     void send();
     void take_answers();
     bool peers_turn = false;  // of those that want the device's link
+    // Writes and interrupts of each function that come behind messages which are not delivered yet; bits: functions that
+    // have some, and that have to wait.
+    std::deque<PostedTlp> kept[MAX_FN];
+    u32 keeps = 0, held = 0;
 
   public:
     Domains domains;  // by function
@@ -60,6 +71,7 @@ class RootComplex {
 
     /// What has come over the link.
     void receive() {
+        if (keeps & ~held) deliver_kept();
         if (tx.request_arrived()) take_requests();
         if (tx.answer_arrived()) take_answers();
     }
@@ -76,9 +88,15 @@ class RootComplex {
     int unmap(u32 fn, u64 base, u64 size);
     /// Forgets what is on its way from a function to the caller.
     void drop_messages(u32 fn);
+    /// The caller has yet to deliver messages of a function: what it writes comes behind them.
+    void hold(u32 fn, bool on) { held = (held & ~(1u << fn)) | u32(on) << fn; }
+    u32 kept_writes(u32 fn) const { return u32(kept[fn].size()); }
+    bool keeps_any() const { return keeps != 0; }
 
     /// The next request that arrives waits for the caller.
-    bool blocked() const { return tx.request_on_its_way() && messages.writes(x.index_of(tx.next_function())); }
+    bool blocked() const {
+        return tx.request_on_its_way() && tx.next_is_read() && messages.writes(x.index_of(tx.next_function()));
+    }
 
     u64 next_event() const;
 };

@@ -25,7 +25,7 @@ typedef struct db_host_config {
     uint32_t seed;            ///< seed = 1: of all random numbers
     uint32_t stall_pct;       ///< stall_pct = 0: chance of a random pause on each of the hard block's ready and valid
     uint32_t idle_skip;       ///< idle_skip = False: jump over time in which nothing happens: for tops without timers
-    uint32_t cpl_timeout_ns;  ///< cpl_timeout_us = 50: of the root ports' own requests
+    uint32_t cpl_timeout_ns;  ///< cpl_timeout_us = 50: of the root ports' own requests (0: none)
     uint32_t write_rate;      ///< write_gbps = 0: of the user's stream; bytes in 1000 cycles (0: a beat every cycle)
     uint32_t read_rate;       ///< read_gbps = 0: the same
     uint32_t user_stall_pct;  ///< user_stall_pct = 0: random pauses of the user's streams beside

@@ -218,6 +218,9 @@ uint32_t db_irqs_wait(const db_sim* s);                                       //
 void db_irq_eventfd(db_sim* s, uint32_t fn, uint32_t data, int fd);           // -1: to the queue, -2: to nobody
 int db_dma_next(db_sim* s, uint32_t fn, db_msg* out);                         // 1 if there was one
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len);  // data NULL: UR
+// On: what was fetched is not delivered yet, so writes and interrupts of the function are kept until it is.
+void db_dma_hold(db_sim* s, uint32_t fn, int on);
+uint32_t db_dma_kept(const db_sim* s, uint32_t fn);  // how many
 
 // fn -1: reads of all functions.
 uint32_t db_inject(db_sim* s, int fn, uint32_t kind, uint64_t addr, uint64_t len, int64_t nth, uint32_t count);

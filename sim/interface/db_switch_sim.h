@@ -56,6 +56,7 @@ void db_switch_fault_clear(db_sim* s, uint32_t port);
 void db_switch_hang(db_sim* s, uint32_t port);
 uint8_t* db_switch_media(db_sim* s, uint32_t port);
 int db_switch_media_sync(db_sim* s, uint32_t port);
+const char* db_switch_trouble(db_sim* s, uint32_t port);  // as db_trouble, of a model's image
 int db_switch_ext_next(db_sim* s, uint32_t port, db_ext_msg* out);
 int db_switch_ext_answer(db_sim* s, uint32_t port, uint64_t id, uint32_t status, const void* data);
 int db_switch_ext_read(db_sim* s, uint32_t port, uint64_t addr, uint32_t len);

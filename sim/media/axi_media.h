@@ -348,9 +348,9 @@ class AxiMedia {
 
     /// Everything written so far is made durable; false: it could not be.
     bool flush() {
-        dirty = false;
         ++count[MediaCount::FLUSHES];
-        return media.store.sync() == 0;
+        dirty = media.store.sync() != 0;
+        return !dirty;
     }
 
     /// A burst under way answers as before a command that changes these bytes.

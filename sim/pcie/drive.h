@@ -48,6 +48,8 @@ struct Drive {
     virtual void mem_read(u32 handle, u64 addr, u32 dw, u8 first_be, u8 last_be) = 0;
     // A completion of a read of this drive: `dw` dwords from dword `at` of the request on.
     virtual void read_data(u32 tag, u32 at, const u8* data, u32 dw, u32 status, bool last) = 0;
+    // Who has asked was reset: what has not been answered never is.
+    virtual void forget() {}
     virtual void reset() = 0;  // power or hot reset: all that was on its way is gone
     virtual void link(bool up) = 0;
     virtual void step() = 0;             // once a cycle, after `now` has been set

@@ -8,8 +8,8 @@
 namespace db {
 
 RootPortLink::RootPortLink(u32 index, const db_host_port& port, const db_host_config& host)
-    : timeout(ns_to_cycles(host.cpl_timeout_ns, host.clock_khz)), rng(host.seed * 16 + index),
-      stall_pct(host.stall_pct), cfg(port) {
+    : timeout(host.cpl_timeout_ns ? ns_to_cycles(host.cpl_timeout_ns, host.clock_khz) : NEVER),
+      rng(host.seed * 16 + index), stall_pct(host.stall_pct), cfg(port) {
     for (Link* l : {&down, &up}) {
         l->rate(port.gen, port.lanes, host.clock_khz);
         l->latency = ns_to_cycles(port.link_latency_ns, host.clock_khz);
@@ -92,7 +92,7 @@ u64 RootPortLink::next_event() const {
     if (answers.sent()) at(answers.front().arrive);
     if (open_requests)
         for (const OpenRequest& r : open_request)
-            if (r.on) at((r.deadline + 63) & ~u64{63});
+            if (r.on && r.deadline != NEVER) at((r.deadline + 63) & ~u64{63});
     return std::max(e, cycle);
 }
 
@@ -143,6 +143,7 @@ void RootPortLink::deliver_down() {
 
 void RootPortLink::deliver(const DownRequest& d) {
     const u32 dw = d.w[2] & 0x7ff, tag = d.w[3] & 0xff;
+    if (d.seq < forgotten && d.type != REQ_MWR) return;
     switch (d.type) {
         case REQ_MWR:
             return drive->mem_write(d.addr(), reinterpret_cast<const u8*>(&d.w[REQ_DESC]), dw, d.first_be, d.last_be);

@@ -15,7 +15,7 @@ namespace db {
 
 class RootPortLink : public DrivePort {
     bool damage = false;
-    u64 timeout;
+    u64 timeout;  // NEVER: none
 
     u64 wire(Link& l, Kind k, u32 head, u32 payload) {
         return drive->on_wire() ? l.send(cycle, k, head, payload) : cycle;
@@ -31,7 +31,7 @@ class RootPortLink : public DrivePort {
   protected:
     static constexpr u32 SLOTS = 128, RC_SLOTS = 256, REQUEST_TAGS = 256;
 
-    u64 seq = 0;
+    u64 seq = 0, forgotten = 0;  // forgotten: reads of the core before this one are for nobody
     Ring<DownRequest, SLOTS> requests;
     Ring<DownCompletion, SLOTS> completions;
     Ring<bool, SLOTS * 2> on_way_down;  // true: a completion

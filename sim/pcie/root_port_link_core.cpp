@@ -15,7 +15,8 @@ void RootPortLink::take_request(const RqRequest& r) {
             ++hard.rq[RqError::TAG_IN_USE];
             return;
         }
-        open = OpenRequest{true, r.addr, cycle + timeout, r.dw, r.type, r.first_be, r.last_be};
+        const u64 deadline = timeout == NEVER ? NEVER : cycle + timeout;
+        open = OpenRequest{true, r.addr, deadline, r.dw, r.type, r.first_be, r.last_be};
         ++open_requests;
     }
     if (!is_up) {

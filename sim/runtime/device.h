@@ -51,6 +51,14 @@ struct db_sim {
     db::u64 vfs_ended = 0;               // cycle in which VFs went; 0: they did not
     std::string said;                    // what db_trouble has given
 
+    /// Is there something for the user? It is `said` then.
+    bool say(std::string& trouble) {
+        if (trouble.empty()) return false;
+        said.swap(trouble);
+        trouble.clear();
+        return true;
+    }
+
     db_sim(const db_config& c, db::u32 num_fn);
     virtual ~db_sim() = default;
     db_sim(const db_sim&) = delete;

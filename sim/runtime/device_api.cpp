@@ -116,6 +116,12 @@ int db_dma_next(db_sim* s, uint32_t fn, db_msg* out) { return has(s, fn) && s->h
 int db_dma_complete(db_sim* s, uint64_t id, const void* data, uint32_t len) {
     return s->host.reads.answer(id, data, len);
 }
+void db_dma_hold(db_sim* s, uint32_t fn, int on) {
+    if (!has(s, fn)) return;
+    s->host.hold(fn, on != 0);
+    s->quiet = 0;
+}
+uint32_t db_dma_kept(const db_sim* s, uint32_t fn) { return has(s, fn) ? s->host.kept_writes(fn) : 0; }
 
 // ---- registers
 
@@ -241,15 +247,9 @@ int db_card_error(db_sim* s, uint64_t off, uint64_t len, int64_t count) {
 }
 void db_card_error_clear(db_sim* s) { s->card.errors.clear(); }
 const char* db_trouble(db_sim* s) {
-    auto say = [=](std::string& text) {
-        if (text.empty()) return false;
-        s->said.swap(text);
-        text.clear();
-        return true;
-    };
-    if (say(s->media.store.trouble)) return s->said.c_str();
+    if (s->say(s->media.store.trouble)) return s->said.c_str();
     for (Domain& d : s->host.domains)
-        if (say(d.regions.trouble)) return s->said.c_str();
+        if (s->say(d.regions.trouble)) return s->said.c_str();
     return nullptr;
 }
 

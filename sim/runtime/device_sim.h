@@ -236,7 +236,7 @@ class DeviceSim final : public db_sim {
     }
     u64 wake_us() const override { return top.wake_us; }
     bool idle() const override {
-        return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty();
+        return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty() && !host.keeps_any();
     }
     int stalls(u32* out, int n) const override { return stall_counters(top, out, n); }
     int coverage(const char* path) override { return model.coverage(path); }

@@ -119,6 +119,10 @@ void db_switch_fault_clear(db_sim* s, uint32_t port) { clear_faults(drive<ModelD
 void db_switch_hang(db_sim* s, uint32_t port) { hang(drive<ModelDrive>(s, port)); }
 uint8_t* db_switch_media(db_sim* s, uint32_t port) { return data_of(drive<ModelDrive>(s, port)); }
 int db_switch_media_sync(db_sim* s, uint32_t port) { return sync(drive<ModelDrive>(s, port)); }
+const char* db_switch_trouble(db_sim* s, uint32_t port) {
+    ModelDrive* const d = drive<ModelDrive>(s, port);
+    return d && s->say(d->media.store.trouble) ? s->said.c_str() : nullptr;
+}
 
 // ---- the caller as an SSD
 

@@ -153,6 +153,8 @@ void SsdPort::device_reset() {
     answers.clear();
     for (OpenRequest& r : open_request) r.on = false;
     open_requests = 0;
+    forgotten = seq;  // else the answer would pass for that of the next read with this tag
+    drive->forget();
     if (host_answer == DB_MMIO_PENDING) host_answer = DB_MMIO_TIMEOUT;
     refused.clear();
     host_reads.clear();

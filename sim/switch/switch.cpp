@@ -18,7 +18,7 @@ Switch::Switch(const db_switch_config& c, const db_host_port* p, u32 n, Endpoint
     db_host_config world = {};
     world.clock_khz = x.cfg.clock_khz;
     world.seed = x.cfg.seed;
-    world.cpl_timeout_ns = x.cfg.cpl_timeout_ns ? x.cfg.cpl_timeout_ns : ~0u;
+    world.cpl_timeout_ns = x.cfg.cpl_timeout_ns;
     for (u32 i = 0; i < n; ++i) {
         port_cfg[i].bdf = (FIRST_BUS + i) << 8;
         ports.push_back(std::make_unique<SsdPort>(i, port_cfg[i], world, cfg, u64{1} << aperture_log2, memory, x));

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 from csd_drive import PLAIN, csd, ctr, get, io, xts
 from doorbell.compute import drive as compute
@@ -28,14 +29,18 @@ SHARE = SLOTS // NUM_FN  # slots of a VF
 
 
 def functions(
-    make_drive: MakeDrive, num_fn: int = NUM_FN, more: dict[str, int] | None = None, all_sets: bool = False
+    make_drive: MakeDrive,
+    num_fn: int = NUM_FN,
+    more: dict[str, int] | None = None,
+    all_sets: bool = False,
+    **options: Any,
 ) -> list[Driver]:
     """PF and VFs, up; every other VF's has SGLs. The first namespaces are private, of the function with the index
     NSID - 1; VFs 1 and 2 share the one behind them."""
     params = PLAIN | {"NUM_NS": num_fn + 3} | ({"NUM_QP": 3 * num_fn} if num_fn > NUM_FN else {}) | (more or {})
     media = (num_fn + 7) * SIZE
     size = {"memory": MEMORY, "media_size": media}
-    pf = csd(make_drive, queues=QUEUES, all_sets=all_sets, num_fn=num_fn, params=params, **size)
+    pf = csd(make_drive, queues=QUEUES, all_sets=all_sets, num_fn=num_fn, params=params, **size, **options)
     pf.sim.enable_vfs(num_fn - 1)
     namespaces.delete(pf)
     for fn in range(num_fn):

@@ -2,15 +2,16 @@
 """System tests that passed are not run again while all that they depend on is as it was.
 
 What a whole drive depends on is not found out, it is nearly everything: all that simulators, firmware and the Python
-package are made of (BROAD), and of the tests the file and what it imports. A change of that runs all of them; one of
-docs, proofs or a module's bench none. While a file is written that was there when the process began, nothing is looked
-up and nothing kept: what Python has loaded may be older.
+package are made of (BROAD), and of the tests the file, what it imports, and the pages of docs that these read. A change
+of BROAD runs all of them; one of proofs or a module's bench none. While a file is written that was there when the
+process began, nothing is looked up and nothing kept: what Python has loaded may be older.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -27,6 +28,8 @@ SHARED = ("tests/models", "tests/system/ssd", "tests/system/host", "tests/rtl/nv
 CONFTEST = "tests/system/conftest.py"
 ALWAYS = ("tests/system/vm/", "tests/system/host/test_host_qemu.py")
 """Run every time: the kernel and QEMU in it are of the machine."""
+PAGE = re.compile(r'/ "([\w.-]+\.md)"')
+"""How a test names a page that it reads: by its path."""
 ASIDE = ("DOORBELL_CACHE", "DOORBELL_BUILD_LOG", "DOORBELL_FRESH", "DOORBELL_JOBS")
 """Of the environment's DOORBELL_* what no outcome depends on."""
 
@@ -55,8 +58,10 @@ class Kept:
         self.stamp = stamp(self.files)
         self.tests: dict[Path, str] = {}
         settings = sorted(i for i in environment.items() if i[0].startswith("DOORBELL_") and i[0] not in ASIDE)
+        image = [Path(file) for name, file in settings if name == "DOORBELL_FIRMWARE" and Path(file).is_file()]
         self.folder = place(
-            "system", (settings, compiler_version(), results.environment(), results.hash_files(broad, root))
+            "system",
+            (settings, compiler_version(), results.environment(), results.hash_files([*broad, *image], root)),
         )
 
     def file(self, test: Path, name: str) -> Path | None:
@@ -66,7 +71,9 @@ class Kept:
         if test not in self.tests:
             folders = [test.parent, *(self.root / f for f in SHARED)]
             used = {f for first in (test, self.root / CONFTEST) for f in results.sources(first, folders)}
-            self.tests[test] = results.hash_files(used, self.root)
+            named = {name for f in used for name in PAGE.findall(f.read_text())}
+            pages = [f for f in (self.root / "docs").rglob("*.md") if f.name in named] if named else []
+            self.tests[test] = results.hash_files([*used, *pages], self.root)
         return self.folder / hashlib.sha256(f"{test.name} {name} {self.tests[test]}".encode()).hexdigest()[:20]
 
     def passed(self, file: Path) -> bool:

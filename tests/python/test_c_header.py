@@ -16,6 +16,7 @@ from doorbell.device.c_header import CHeader, Option, c_header, chosen, converte
 from doorbell.device.host_sim import HostSim
 from doorbell.device.sim import Sim
 from doorbell.device.switch_sim import SwitchSim
+from doorbell.errors import UserError
 
 HEADERS = ("db_nand.h", "db_sim.h", "db_host_sim.h", "db_switch_sim.h")
 
@@ -79,6 +80,7 @@ def test_names_are_the_ends_of_enumerators() -> None:
 @pytest.mark.parametrize(("option", "field", "value", "wanted"), [
     ("cpl_timeout_us", "cpl_timeout_ns", 1.5, 1500), ("ready_us", "ready_ns", None, 0xFFFF_FFFF),
     ("clock_mhz", "clock_khz", 156.25, 156250), ("media_gbps", "media_mbps", 2.5, 2500),
+    ("media_gbps", "media_mbps", 0.0004, 1), ("media_gbps", "media_mbps", 0, 0),
     ("media_zero_gbps", "media_zero_kbps", 0.0005, 500), ("media_zero_gbps", "media_zero_kbps", 0, 0),
     ("media_zero_gbps", "media_zero_kbps", 1e-9, 1), ("media_zero_gbps", "media_zero_kbps", 0.0, 0),
     ("mps", "mps", 256, 256),
@@ -104,6 +106,14 @@ def test_options_have_their_defaults() -> None:
     assert converted(options, {"cpl_timeout_us": 2})["cpl_timeout_ns"] == 2000
     with pytest.raises(TypeError, match="has no option 'mspeed'"):
         chosen(options, {"mspeed": 1}, "a Sim")
+
+
+@pytest.mark.parametrize("given", [{"host_latency_ns": 1 << 32}, {"host_latency_ns": -1}, {"cpl_timeout_us": 4.3e6},
+                                   {"media_gbps": -1}, {"media_gbps": 5e6}])  # fmt: skip
+def test_what_a_field_does_not_hold_is_refused(given: dict[str, Any]) -> None:
+    """It would become another number."""
+    with pytest.raises(UserError, match=f"{next(iter(given))}: .* is out of range"):
+        converted(sim_interface.OPTIONS, given)
 
 
 @pytest.mark.parametrize(("cls", "options"), [

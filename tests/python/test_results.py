@@ -147,7 +147,9 @@ def tree(tmp_path: Path, own_cache: Path) -> Path:
     for name, text in {
         "rtl/a.sv": "module a;", "python/doorbell/x.py": "", "docs/page.md": "", "formal/a.sv": "",
         "tests/rtl/test_b.py": "", "tests/models/used.py": "", "tests/models/other.py": "",
-        "tests/system/conftest.py": "", "tests/system/ssd/test_a.py": "import used", "tests/system/vm/test_v.py": "",
+        "tests/system/conftest.py": "", "tests/system/vm/test_v.py": "",
+        "docs/ssd/read.md": "", "docs/ssd/told.md": "",
+        "tests/system/ssd/test_a.py": 'import used\nPAGE = paths.ROOT / "docs" / "ssd" / "read.md"  # not told.md',
     }.items():  # fmt: skip
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -157,7 +159,8 @@ def tree(tmp_path: Path, own_cache: Path) -> Path:
 @pytest.mark.parametrize(("changed", "again"), [
     ("rtl/a.sv", True), ("rtl/new.sv", True), ("python/doorbell/x.py", True), ("tests/models/used.py", True),
     ("tests/system/conftest.py", True), ("tests/system/ssd/test_a.py", True), ("tests/models/other.py", False),
-    ("docs/page.md", False), ("formal/a.sv", False), ("tests/rtl/test_b.py", False),
+    ("docs/page.md", False), ("docs/ssd/told.md", False), ("docs/ssd/read.md", True), ("formal/a.sv", False),
+    ("tests/rtl/test_b.py", False),
 ])  # fmt: skip
 def test_what_makes_a_system_test_run_again(tree: Path, changed: str, again: bool) -> None:
     test, name = tree / "tests/system/ssd/test_a.py", "test_a[1]"
@@ -176,6 +179,16 @@ def test_what_makes_a_system_test_run_again(tree: Path, changed: str, again: boo
     with (tree / changed).open("a") as source:
         source.write("# changed\n")
     assert passed() is not again
+
+
+def test_another_firmware_runs_system_tests_again(tree: Path, tmp_path: Path) -> None:
+    """That of DOORBELL_FIRMWARE, by what is in it."""
+    image, found = tmp_path / "fw.hex", set()
+    for text in ("00000000\n", "00000001\n"):
+        image.write_text(text)
+        kept = whole_tests.Kept(tree, {"DOORBELL_FIRMWARE": str(image)})
+        found.add(kept.file(tree / "tests/system/ssd/test_a.py", "test_a"))
+    assert len(found) == 2
 
 
 def test_a_file_that_is_written_meanwhile(tree: Path) -> None:

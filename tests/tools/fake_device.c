@@ -20,6 +20,8 @@
 // DBNEAR_OWN       1: a command that stores does so in its own namespace alone
 // DBNEAR_FAIL      "N:S": command N ends with status S; N -1: all do
 // DBNEAR_TOUCH     file whose times the first command changes
+// DBNEAR_EMPTY     file that somebody empties while it is asked where it lies
+// DBNEAR_MOVE      file whose extents are those of FILE.next when the first command comes
 // DBNEAR_OPEN      file that somebody tries to open when the third command comes
 // DBNEAR_SLOW      milliseconds of a command
 // DBNEAR_LIE       1: results make no sense
@@ -92,7 +94,13 @@ static int store(const struct nvme_passthru_cmd* c) {
 }
 
 static void meanwhile(int number) {
-    const char *touched = getenv("DBNEAR_TOUCH"), *opened = getenv("DBNEAR_OPEN");
+    const char *touched = getenv("DBNEAR_TOUCH"), *opened = getenv("DBNEAR_OPEN"), *moved = getenv("DBNEAR_MOVE");
+    char now[4096 + 8], next[4096 + 8];
+    if (moved && number == 0) {
+        snprintf(now, sizeof now, "%s.map", moved);
+        snprintf(next, sizeof next, "%s.next", moved);
+        if (rename(next, now)) abort();
+    }
     if (touched && number == 0) utimensat(AT_FDCWD, touched, NULL, 0);
     // It does not get it, but the lease is asked back.
     if (opened && number == 2 && open(opened, O_RDONLY | O_NONBLOCK) >= 0) abort();
@@ -210,6 +218,8 @@ static int path_of(int fd, char path[4096 + 8], const char* more) {
 
 static int find(int fd, const struct stat* st, struct near_place* place, char* why) {
     char path[4096 + 8];
+    const char* emptied = getenv("DBNEAR_EMPTY");
+    if (emptied && truncate(emptied, 0)) abort();
     const char *apart = getenv("DBNEAR_APART"), *beside = getenv("DBNEAR_BESIDE"), *name = NULL;
     (void)st;
     if (!getenv("DBNEAR_IMAGE")) {

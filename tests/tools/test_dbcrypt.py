@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import random
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,42 @@ def test_what_others_make_of_the_same_key(tmp_path: Path, seed: int, mode: str) 
             done = drive.run("dbcrypt", "-e" if encrypt else "-d", *args, *where, *names, KEY="key", MOST=16384)
             assert (done.status, done.out, done.err) == (0, wanted, b"")
             assert bool(drive.commands()) == ("--drive" in where and any(data))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_key_that_comes_in_pieces(tmp_path: Path, mode: str) -> None:
+    """From a pipe: its first 32 bytes alone would be a key, too."""
+    drive = FakeDrive(tmp_path)
+    key = os.urandom(64 if mode == "xts" else 48)
+    data = os.urandom(512)
+    drive.write("f", data)
+    os.mkfifo(tmp_path / "key")
+
+    def bring() -> None:
+        with open(tmp_path / "key", "wb", buffering=0) as pipe:
+            pipe.write(key[:32])
+            time.sleep(0.3)
+            pipe.write(key[32:])
+
+    thread = threading.Thread(target=bring)
+    thread.start()
+    done = drive.run("dbcrypt", "-e", "--mode", mode, "--key", "key", "f")
+    thread.join()
+    assert (done.status, done.out, done.err) == (0, cipher(mode, key, data, encrypt=True), b"")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_file_at_the_begin_of_the_drive_behind_another_one(tmp_path: Path, mode: str) -> None:
+    """Its blocks have their own numbers, not those that the file before it has left in the program."""
+    drive = FakeDrive(tmp_path)
+    key = key_file(drive, mode)
+    data = {name: os.urandom(8192) for name in ("first", "behind")}
+    for name, what in data.items():
+        drive.write(name, what)
+    assert (tmp_path / "first.map").read_text().startswith("0 0 ")
+    done = drive.run("dbcrypt", "-d", "--mode", mode, "--drive", "--slot", "3", "behind", "first", KEY="key")
+    wanted = b"".join(cipher(mode, key, data[name], encrypt=False) for name in ("behind", "first"))
+    assert (done.status, done.out, done.err) == (0, wanted, b"")
 
 
 @pytest.mark.parametrize("mode", MODES)

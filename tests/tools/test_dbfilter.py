@@ -123,6 +123,19 @@ def test_what_the_drive_does(tmp_path: Path) -> None:
     assert "near 0 512 262144 64 48 0" in (tmp_path / "log").read_text()
 
 
+@pytest.mark.parametrize("lba", [512, 4096])
+def test_what_the_kernel_moves_with_one_command(tmp_path: Path, lba: int) -> None:
+    """128 KiB, as behind an IOMMU: a result that is as large as the data is no larger."""
+    drive = FakeDrive(tmp_path, lba=lba)
+    data = bytes(range(256)) * 4000
+    drive.write("f", data)
+    done = drive.run("dbfilter", "--record", "16", "--where", "u8@0>=0", "--drive", "f", TRANSFER=128 << 10)
+    assert (done.status, done.out, done.err) == (0, data, b"")
+    assert max(int(words[4]) for words in drive.commands()) <= 128 << 10
+    done = drive.run("dbfilter", "-c", "--record", "16", "--where", "u8@0>=0", "--drive", "f", TRANSFER=128 << 10)
+    assert (done.status, done.out, len(drive.commands())) == (0, b"64000\n", 2)
+
+
 @pytest.mark.parametrize("options", [["--drive"], ["--cpu"]])
 def test_all_of_a_large_file(tmp_path: Path, options: list[str]) -> None:
     """Results as large as the data of a command, and the records of a MiB cut by commands of other sizes."""

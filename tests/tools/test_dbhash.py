@@ -110,6 +110,15 @@ def test_a_drive_that_has_no_core(tmp_path: Path) -> None:
     assert (done.status, done.out, done.err) == (2, b"", b"dbhash: f: the drive has had no core for it for 1 s\n")
 
 
+@pytest.mark.parametrize("algorithm", ["sha256", "crc32c"])
+def test_a_file_that_becomes_empty(tmp_path: Path, algorithm: str) -> None:
+    """Between its opening and the look where it lies: a log that is turned over."""
+    drive = FakeDrive(tmp_path)
+    path = drive.write("f", os.urandom(3000))
+    done = drive.run("dbhash", "-a", algorithm, "f", EMPTY=path)
+    assert (done.status, done.out, done.err) == (0, f"{digest(b'', algorithm)}  f\n".encode(), b"")
+
+
 def test_a_file_that_changes(tmp_path: Path) -> None:
     drive = FakeDrive(tmp_path)
     path = drive.write("f", os.urandom(3000))

@@ -131,6 +131,20 @@ def test_exit_status_and_other_files_after_an_error(tmp_path: Path) -> None:
     assert drive.run("dbgrep", "a", "/dev/null").err == b"dbgrep: /dev/null: neither a file nor a block device\n"
 
 
+@pytest.mark.parametrize("options", [[], ["-n"]], ids=" ".join)
+def test_a_file_that_is_the_output_is_no_input(tmp_path: Path, options: list[str]) -> None:
+    """As with `*` on a line whose output goes to a file there."""
+    drive = FakeDrive(tmp_path)
+    drive.write("f", b"abc\n" * 5000)
+    found = []
+    for tool in (["grep", "-F", "-a"], [tools_build.tools(fake=True) / "dbgrep"]):
+        with open(tmp_path / "out", "wb") as out:
+            done = subprocess.run([*tool, *options, "a", "f", "out"], stdout=out, stderr=subprocess.PIPE,
+                                  env=drive.env(), cwd=tmp_path)  # fmt: skip
+        found.append((done.returncode, (tmp_path / "out").read_bytes(), done.stderr.count(b"also the output")))
+    assert found[0] == found[1]
+
+
 def test_result_too_large_comes_again_with_a_larger_buffer(tmp_path: Path) -> None:
     drive = FakeDrive(tmp_path)
     drive.write("f", b"a\n" * (1 << 20))
@@ -142,6 +156,24 @@ def test_result_too_large_comes_again_with_a_larger_buffer(tmp_path: Path) -> No
     assert all(int(words[3]) == 1 << 20 for words in near)
     holds(drive, "-n", "a", "f", TRANSFER=128 << 10)
     assert max(int(words[4]) for words in drive.commands()) <= 128 << 10
+
+
+def bytes_read(drive: FakeDrive, *args: str) -> int:
+    """By dbgrep and its drive, which are one process, from whatever files."""
+    command = [tools_build.tools(fake=True) / "dbgrep", *args]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=drive.env(), cwd=drive.folder) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        figures = dict(line.split(": ") for line in Path(f"/proc/{process.pid}/io").read_text().splitlines())
+    assert process.returncode == 0
+    return int(figures["rchar"])
+
+
+def test_what_the_tool_reads_itself(tmp_path: Path) -> None:
+    """The lines that count; all data before them only for their numbers."""
+    drive = FakeDrive(tmp_path)
+    size = 4 << 20
+    drive.write("f", b"b\n" * ((size - 2) // 2) + b"a\n")
+    assert size < bytes_read(drive, "a", "f") < 1.1 * size < 1.2 * size < bytes_read(drive, "-n", "a", "f")
 
 
 def test_count_asks_for_no_places(tmp_path: Path) -> None:
@@ -207,6 +239,18 @@ def test_file_that_changed_meanwhile_is_said(tmp_path: Path, lease: bool) -> Non
         assert done.err.endswith(b": f: it changed meanwhile, so the result may be wrong\n")
     if writer:
         writer.close()
+
+
+@pytest.mark.parametrize("lease", [True, False], ids=["lease", "no lease"])
+def test_file_that_moved_meanwhile_is_said(tmp_path: Path, lease: bool) -> None:
+    """As by FIDEDUPERANGE: its times stay, and who does it has it open to read. The blocks may be another's by now."""
+    drive = FakeDrive(tmp_path)
+    path = drive.write("f", b"abc\n" * 1000)
+    drive.write("other", b"xyz\n" * 1000)
+    (tmp_path / "f.next").write_bytes((tmp_path / "other.map").read_bytes())
+    with open(path, "rb" if lease else "r+b"):
+        done = drive.run("dbgrep", "-c", "a", "f", MOVE=path)
+    assert (done.status, done.err) == (2, b"dbgrep: f: it changed meanwhile, so the result may be wrong\n")
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -362,7 +406,8 @@ def test_tool_for_linux_says_what_grep_says(tmp_path: Path) -> None:
     """Wherever this is: on no drive of ours, so the CPU does it and says why."""
     tool = tools_build.tools(fake=False) / "dbgrep"
     (tmp_path / "f").write_bytes(text(random.Random(2), 3 << 20, b"abc \n", 60))
-    for args in (["-n", "ab", "f"], ["-c", "ab", "f"], ["-i", "NAME", "/proc/cpuinfo"]):
+    kernel = (["-i", "NAME", "/proc/cpuinfo"], ["-n", "0", "/sys/devices/system/cpu/online"])
+    for args in (["-n", "ab", "f"], ["-c", "ab", "f"], *kernel):
         done = subprocess.run([tool, *args], capture_output=True, cwd=tmp_path)
         want = grep(tmp_path, *args)
         assert (done.returncode, done.stdout) == (want.status, want.out)

@@ -45,7 +45,7 @@ from doorbell.device import limits
 from doorbell.device.nand import parse_media
 from doorbell.device.opening import parse_params
 from doorbell.errors import UserError
-from doorbell.ui import print_table, progress_bar, warn, write_json
+from doorbell.ui import check_result, print_table, progress_bar, warn, write_json
 from doorbell.units import parse_size
 
 
@@ -212,6 +212,7 @@ def main(
     Host memory and media answer in constant times, so percentiles show how long commands wait for each other, and
     nothing else. A sweep can add jitter (completion_jitter_ns).
     """
+    check_result(json)
     host, records, card = top.startswith(host_bench.TOPS), top == "db_recorder", has_ssds(top)
     given = {"rw": rw, "bs": bs, "bssplit": bssplit, "iodepth": iodepth, "numjobs": numjobs, "rwmixread": rwmixread,
              "size": size, "offset": offset, "number_ios": number_ios, "runtime": runtime, "thinktime": thinktime,
@@ -224,6 +225,8 @@ def main(
         check_params("db_ssd", params)
         raise typer.Exit(0 if run_suite(suite, json, params) else 1)
     check_replay_options(given, trace, workload, job_file is not None)
+    if json is not None and (speed or workload == "list" or (save is not None and not describe)):
+        raise UserError("--json has results: --speed, --workload list and --save-trace have none for it")
     if not records and drives is not None:
         raise UserError(f"--drives is not for {top}: db_recorder has them")
     if records and job_file is not None:
@@ -242,7 +245,13 @@ def main(
         raise UserError("--fn-weights, --fn-slots, --fn-limit and --fn-deadlines need --functions")
     if many is not None and fn0 is not None:
         jobs = with_fn0(jobs, fn0, many.count)
-    link, data_w = link or ("gen3x4" if host else "gen3x8"), data_w or (128 if host else 256)
+    params = parse_params(param)
+    if (width := params.pop("DATA_W", None)) is not None:  # what is shown is what was measured
+        if data_w not in (None, width):
+            raise UserError(f"--param DATA_W={width}: --data-w says {data_w}")
+        data_w = int(width)
+    link = link or ("gen3x4" if host else "gen3x8")
+    data_w = (128 if host else 256) if data_w is None else data_w
     media = (media_latency_ns, media_write_latency_ns, media_flush_latency_ns, media_zero_gbps)
     views = Views(perfetto, wave, Window.parse(window) if window is not None else None)
     if views.wanted and (host or speed or backend != "rtl"):
@@ -264,9 +273,8 @@ def main(
         raise UserError(f"--stages is not for {top}: --suite vcsd shows where the time goes")
     if sgl and (host or backend != "rtl"):
         raise UserError("--sgl is for a drive, with --backend rtl")
-    mrrs = mrrs or 512
-    params = parse_params(param)
-    if params and backend != "rtl":
+    mrrs = 512 if mrrs is None else mrrs
+    if param and backend != "rtl":
         raise UserError("--param needs --backend rtl")
     check_params(top, params)
     try:

@@ -10,7 +10,7 @@ import typer
 from doorbell.bench.behaviour import WORKLOADS, chosen
 from doorbell.bench.compare import FILE, compare, record, tables
 from doorbell.errors import UserError
-from doorbell.ui import print_table, write_json
+from doorbell.ui import check_result, print_table, write_json
 
 
 def main(
@@ -26,6 +26,8 @@ def main(
 
     For changes that must not change behaviour. The full list takes 13 simulators, and three minutes with them built.
     """
+    check_result(json)
+    check_result(record_to)
     wanted = chosen(only, quick)
     if names:
         print("\n".join(wanted))

@@ -287,6 +287,8 @@ def check_options(s: Setup, groups: Iterable[Sequence[Job]]) -> None:
             raise UserError(f"{s.top} has one stream of commands: iodepth instead of numjobs, jobs with stonewall")
         if any(j.paced or j.sq_priority or j.fsync for j in group):
             raise UserError(f"thinktime, rate, rate_iops, fsync and sq_priority are not for {s.top}: it has one stream")
+        if any(j.trims or j.functions for j in group):
+            raise UserError(f"trim, randtrim and function are not for {s.top}: it reads and writes one drive")
     for name, us in (("read-us", s.read_us), ("write-us", s.write_us)):
         if us is not None and not 0 <= us <= 1_000_000:
             raise UserError(f"--{name}: {us:g} is not in 0 to 1000000")

@@ -210,9 +210,12 @@ def parse_functions(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for word in text.split(","):
         first, dash, last = (part.strip() for part in word.partition("-"))
-        if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise ValueError(f"'{word}' is not a function or a range of them: use for example 0 or 1-16")
-        found.update(range(int(first), int(last if dash else first) + 1))
+        if not first.isdecimal() or (dash and not last.isdecimal()) or max(len(first), len(last)) > 4:
+            raise ValueError(f"'{word[:40]}' is not a function or a range of them: use for example 0 or 1-16")
+        numbers = range(int(first), int(last if dash else first) + 1)
+        if not numbers:
+            raise ValueError(f"'{word}' ends before it begins: use for example 1-16")
+        found.update(numbers)
     return tuple(sorted(found))
 
 

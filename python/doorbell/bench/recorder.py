@@ -31,6 +31,7 @@ BUFFER = 1 << 20  # bytes that a source with a rate of its own can keep; from ha
 STEP = 200  # cycles between two looks
 QUIET_NS = 1e9  # nothing has moved for so long
 STREAM_MAX = 1024
+LEAST_SEEN = 32  # blocks in the part of a capture whose rate is measured
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,9 @@ def capture(sim: RecorderSim, s: RecorderSetup, data: np.ndarray) -> Measured:
     lost = sum(sim.get("Lost", i) for i in range(n)) + sim.get("BlocksLost")
     _check_capture(sim, data, lost)
     (start, first), (end, last) = seen
+    if last - first < LEAST_SEEN:
+        raise UserError(f"too few blocks were stored while the source brought them ({lost} of {count} are lost): "
+                        "there is no rate; use --rate less or --size more")  # fmt: skip
     one = write_limit(before, traffic(sim), max(1, count - lost), link_of(sim, s))
     width = sim.get("Shape", field="width")
     return Measured(

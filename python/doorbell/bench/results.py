@@ -16,7 +16,7 @@ from doorbell.device import limits
 
 TRIM_BYTES = 16
 """What a command that deallocates a range moves: the range's description."""
-PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+FIO_PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
 
 
 @dataclass
@@ -146,7 +146,7 @@ def _lat(values: Sequence[float], *, detail: bool) -> dict[str, Any]:
         "N": len(v),
     }
     if detail and len(v):
-        out["percentile"] = {f"{p:.6f}": round(percentile(v, p)) for p in PERCENTILES}
+        out["percentile"] = {f"{p:.6f}": round(percentile(v, p)) for p in FIO_PERCENTILES}
         bins = Counter(fio_bin(round(x)) for x in v)
         out["bins"] = {str(k): bins[k] for k in sorted(bins)}
     return out

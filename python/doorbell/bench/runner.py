@@ -119,8 +119,8 @@ class Window:
         side = self.read if is_read else self.write
         side.add(size, done_ns - started_ns)
         late = self.job.runtime_ns and done_ns - self.opened_ns >= self.job.runtime_ns
-        if self.read.ios + self.write.ios >= self.want or late:
-            self.closed_ns = done_ns
+        if (self.read.ios + self.write.ios >= self.want or late) and done_ns > self.opened_ns:
+            self.closed_ns = done_ns  # of commands that end together there is no rate
 
     def share_done(self, now_ns: float) -> float:
         if self.done:

@@ -9,6 +9,7 @@ drive's largest transfer become several commands.
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -26,6 +27,8 @@ from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import Buffer
 
 CHUNK_CYCLES = 25_000
+LONGEST = 1 << 30
+"""Bytes of an access: no system asks a disk for more at once."""
 UNSORTED = 4096
 """How far an access may stand from its place by time, in accesses, in a trace of which only the beginning is read."""
 
@@ -41,7 +44,7 @@ def read_trace(path: Path, disk: str | None = None, most: int = 0) -> Trace:
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as lines:
             return parse_trace(lines, str(path), disk, most)
-    except (OSError, EOFError) as e:
+    except (OSError, EOFError, zlib.error) as e:
         raise UserError(f"cannot read the trace {path}: {getattr(e, 'strerror', None) or e}") from e
     except UnicodeDecodeError as e:
         raise UserError(f"{path} is not a trace in text (a binary blktrace: give it to blkparse first)") from e
@@ -67,6 +70,8 @@ def parse_trace(text: str | Iterable[str], name: str, disk: str | None = None, m
     found: list[Access] = []
     try:
         for where, access in reader(counted(), trace):
+            if access.offset < 0 or not 0 <= access.size <= LONGEST:
+                raise BadLine
             disks[where] += 1
             if disk is None or where == disk:
                 found.append(access)
@@ -152,7 +157,8 @@ def replay(
                 break
             a = todo[sent]
             opcode = NvmOpc.WRITE if a.write else NvmOpc.READ
-            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size, user=due(a))
+            wanted = now if afap else due(a)  # as fast as possible it is wanted when there is room
+            drive.submit(qid, opcode, a.offset // block, a.size // block - 1, buffers[qid], nbytes=a.size, user=wanted)
             room[qid] -= 1
             sent += 1
             turn = queues.index(qid) + 1

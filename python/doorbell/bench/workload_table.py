@@ -23,7 +23,7 @@ MOST = 4096
 def count_for(workload: Workload) -> int:
     """Accesses of about BYTES, MOST at most."""
     some = statistics(generate(workload, 256, 1).accesses)
-    return min(MOST, BYTES * some.accesses // (some.read.bytes + some.write.bytes))
+    return max(1, min(MOST, BYTES * some.accesses // (some.read.bytes + some.write.bytes)))
 
 
 def measure(setup: DriveSetup, job: Job, names: Iterable[str] = ()) -> list[dict[str, Any]]:

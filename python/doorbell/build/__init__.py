@@ -3,7 +3,7 @@
 
 from doorbell.build.cache import cached, hash_files, say, tool, version
 from doorbell.build.compiler import jobs
-from doorbell.build.firmware_image import IMAGES, firmware, linked
+from doorbell.build.firmware_image import IMAGES, firmware, linked, own_image
 from doorbell.build.registers import regs
 from doorbell.build.rtl import (
     FOLDERS,
@@ -32,6 +32,7 @@ __all__ = [
     "is_host",
     "jobs",
     "linked",
+    "own_image",
     "regs",
     "rtl_sources",
     "say",

@@ -32,6 +32,9 @@ KEEP_BYTES = 2 << 30
 SMALL_BYTES = 1 << 16
 """A smaller result leaves by its age alone: that a test has passed takes no room, and minutes to find out again."""
 
+GONE = ".gone"
+"""How the name of a folder ends that is being removed."""
+
 _held: set[int] = set()  # descriptors of the locks this process holds; child processes get them too
 
 
@@ -67,6 +70,11 @@ def locked(path: Path) -> Iterator[None]:
             _held.discard(file.fileno())
 
 
+def locks() -> tuple[int, ...]:
+    """Of this process: a program that it starts for a build gets them (pass_fds), and may outlive it."""
+    return tuple(_held)
+
+
 def place(kind: str, key: object) -> Path:
     """Where the result `kind` with this key is, or would be."""
     return paths.cache() / "build" / f"{kind}-{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"
@@ -82,20 +90,21 @@ def cached(kind: str, key: object, make: Callable[[Path], None], note: str = "",
     store, name = final.parent, final.name
     if touch(final):
         return final
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as e:
-        raise UserError(f"cannot write to the cache {store} ({e.strerror}): set DOORBELL_CACHE to a folder") from e
-    with locked(store / f"{name}.lock"):
+    with contextlib.ExitStack() as opened:
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+            opened.enter_context(locked(store / f"{name}.lock"))
+        except OSError as e:
+            raise UserError(f"cannot write to the cache {store} ({e.strerror}): set DOORBELL_CACHE to a folder") from e
         if touch(final):
             return final
         if note:
             say(note)
         temporary = store / f"{name}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)  # left by one that was killed
-        temporary.mkdir()
         began = time.monotonic()
         try:
+            temporary.mkdir()
             make(temporary)
             temporary.rename(final)
             if log:
@@ -137,15 +146,30 @@ def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES, small: i
         with contextlib.suppress(OSError):
             if entry.suffix == ".lock":
                 remove_left_over(entry, now)
+            elif entry.suffix == GONE:
+                shutil.rmtree(entry)
             elif entry.suffix != ".tmp":
                 found.append((entry.stat().st_mtime, size(entry), entry))
+            elif entry.is_file() and entry.stat().st_mtime < now - 3600:
+                entry.unlink()  # of a compiler that was killed
     left = sum(bytes_ for _, bytes_, _ in found)
     for used, bytes_, entry in sorted(found):
         if used >= now - days * 86400 and (left <= most or used >= now - 3600 or bytes_ < small):
             continue
         with contextlib.suppress(OSError):
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-            left -= bytes_
+            if entry.stat().st_mtime == used:  # nobody took it meanwhile: to look at all of them takes a while
+                remove(entry)
+                left -= bytes_
+
+
+def remove(entry: Path) -> None:
+    """Remove a file or a folder of the cache. Who is killed in the middle of it leaves nothing that looks whole."""
+    if entry.is_dir() and not entry.is_symlink():
+        gone = entry.with_name(f"{entry.name}.{os.getpid()}{GONE}")
+        entry.rename(gone)
+        shutil.rmtree(gone)
+    else:
+        entry.unlink()
 
 
 def prune_now_and_then(store: Path, seconds: float = 600) -> None:
@@ -180,7 +204,7 @@ def tool(command: list[str], what: str, cwd: Path | None = None, env: dict[str, 
     try:
         done = subprocess.run(
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", pass_fds=tuple(_held),
+            text=True, errors="replace", pass_fds=locks(),
         )  # fmt: skip
     except FileNotFoundError as e:
         raise UserError(f"{command[0]} is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)") from e

@@ -25,7 +25,10 @@ def compiler_version() -> str:
 
 def jobs() -> int:
     """How many compilers run at once: DOORBELL_JOBS, or all cores this process may use."""
-    return int(os.environ.get("DOORBELL_JOBS") or len(os.sched_getaffinity(0)))
+    said = os.environ.get("DOORBELL_JOBS") or str(len(os.sched_getaffinity(0)))
+    if not said.isdecimal() or not 1 <= int(said) <= 1024:
+        raise UserError(f"DOORBELL_JOBS={said[:40]}: must be a number from 1 to 1024")
+    return int(said)
 
 
 CHEAPER = "--param=sccvn-max-alias-queries-per-access=50"

@@ -40,16 +40,23 @@ def firmware(
 
     DOORBELL_FIRMWARE names another image, to see what changes with it.
     """
-    if own := os.environ.get("DOORBELL_FIRMWARE"):
-        if not Path(own).is_file():
-            raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
-        return Path(own).absolute()
+    if own := own_image():
+        return own
     made = linked(functions, extents, programs, slm).with_suffix(".hex")
     words = made.read_text().splitlines(keepends=True)
     words[1] = f"{serial:08x}\n"  # as fw/build.py's --serial, without another compilation
     text = "".join(words)
     # Named by what it holds, so that a comment in a source builds no simulator anew.
     return cached("fw-image", text, lambda out: (out / "fw.hex").write_text(text)) / "fw.hex"
+
+
+def own_image() -> Path | None:
+    """The image that DOORBELL_FIRMWARE names in the place of ours."""
+    if not (own := os.environ.get("DOORBELL_FIRMWARE")):
+        return None
+    if not Path(own).is_file():
+        raise UserError(f"DOORBELL_FIRMWARE={own}: there is no such file")
+    return Path(own).absolute()
 
 
 def linked(functions: int = 1, extents: bool = False, programs: bool = True, slm: bool = False) -> Path:

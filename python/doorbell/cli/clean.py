@@ -4,20 +4,29 @@
 from __future__ import annotations
 
 import os
-import shutil
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import typer
 
 from doorbell import paths
-from doorbell.build.cache import size
+from doorbell.build.cache import GONE, remove, size
 from doorbell.errors import UserError
+from doorbell.ui import warn
+
+OWN = ("build", "build.pruned", "env-*", "fuzz", "last-error.txt", "mutate", "report", "watch", "zig")
+"""What Doorbell makes there; a folder that is removed has another end to its name meanwhile."""
+
+
+def own(entry: Path) -> bool:
+    name = entry.stem.rpartition(".")[0] if entry.suffix == GONE else entry.name
+    return any(fnmatchcase(name, pattern) for pattern in OWN)
 
 
 def in_order(cache: Path) -> list[Path]:
     """What is in the cache, the environment that runs this last."""
-    own = Path(os.environ.get("VIRTUAL_ENV", ""))
-    return sorted(cache.iterdir(), key=lambda entry: (entry == own, entry.name))
+    runs = Path(os.environ.get("VIRTUAL_ENV", ""))
+    return sorted(cache.iterdir(), key=lambda entry: (entry == runs, entry.name))
 
 
 def main(
@@ -26,10 +35,14 @@ def main(
 ) -> None:
     """Empty the cache: simulators, benches, firmware, the guest's root, the Python environment.
 
-    All of it is made anew when it is needed. Do not run it beside other doorbell commands.
+    All of it is made anew when it is needed. What others have put there stays. Do not run it beside other doorbell
+    commands.
     """
     cache = paths.cache()
-    entries = in_order(cache) if cache.is_dir() else []
+    there = in_order(cache) if cache.is_dir() else []
+    entries = [e for e in there if own(e)]
+    if others := [e.name for e in there if e not in entries]:
+        warn(f"{cache} has what is not Doorbell's, which stays: {', '.join(others[:5])}{' ...' * (len(others) > 5)}")
     if keep_env:
         entries = [e for e in entries if not e.name.startswith("env-")]
     total = 0
@@ -37,7 +50,7 @@ def main(
         try:
             total += 0 if entry.is_symlink() else size(entry)
             if not dry_run:
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+                remove(entry)
         except OSError as e:
             raise UserError(f"cannot remove {entry}: {e.strerror}") from e
     print(f"{'would remove' if dry_run else 'removed'} {total / 1e6:,.0f} MB from {cache}")

@@ -23,7 +23,7 @@ from doorbell.build import has_ssds
 from doorbell.compute import drive as compute
 from doorbell.compute import near
 from doorbell.device import limits
-from doorbell.device.opening import open_sim, sim_link
+from doorbell.device.opening import check_clean, open_sim, sim_link
 from doorbell.errors import UserError
 from doorbell.nvme.constants import NvmOpc
 from doorbell.nvme.driver import Driver
@@ -291,6 +291,7 @@ def main(
             results.append(run_group(drive, [job], progress=update, recorder=recorder))
     views.end(begin_ns, sim.ns, recorders)
     drive.stop()
+    check_clean(sim)
     if json:
         setting = {"top": top, "identify": who, "verify": checked, "link": link, "data_w": data_w, "backend": backend}
         print(json_module.dumps(fio_json(results, wire, setting), indent=2))

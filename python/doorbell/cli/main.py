@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -247,7 +248,7 @@ def run(argv: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; nothing more to say to it
+        nothing_more()
         return 141
     except typer.TyperException as e:
         message = e.format_message()
@@ -259,11 +260,21 @@ def run(argv: list[str]) -> int:
     except Exception as e:
         if os.environ.get("DOORBELL_DEBUG"):
             raise
+        if isinstance(e, OSError) and e.errno == errno.ENOSPC:
+            return fail(f"no space left on the device of {e.filename or 'what it writes'}: free some and try again", 1)
         return fail(f"internal error: {type(e).__name__}: {e} ({save_trace()})", 1)
 
 
+def nothing_more() -> None:
+    """Nobody takes what is said on stdout, or it is full: what is left of it goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def fail(message: str, status: int) -> int:
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nothing_more()
     print("doorbell: " + " ".join(as_called(message).split()), file=sys.stderr)
     return status
 

@@ -24,7 +24,9 @@ def main(
         False, "--coverage", help="Also print how much of the RTL ran, and list what did not."
     ),
     toggles: bool = typer.Option(False, "--toggles", help="Also count toggles, which takes many times as long."),
-    statuses: bool = typer.Option(False, "--statuses", help="Also print which statuses of NVMe a host has seen."),
+    statuses: bool = typer.Option(
+        False, "--statuses", help="Also print which statuses of NVMe a host has seen; implies --fresh."
+    ),
     nightly: bool = typer.Option(False, "--nightly", help="Also the tests that take minutes; implies --fresh."),
     wave: bool = typer.Option(
         False, "--wave", help="Write a waveform (VCD) of each test that -k or a path chooses: build/waves."
@@ -50,7 +52,7 @@ def main(
         env["DOORBELL_STATUSES"] = str(paths.OUT / "statuses")
     if wave:
         env["DOORBELL_WAVE"] = "1"
-    if fresh or nightly or coverage:
+    if fresh or nightly or coverage or statuses:  # what passed before has left neither counts nor statuses
         env["DOORBELL_FRESH"] = "1"
     if nightly:
         env["DOORBELL_NIGHTLY"] = "1"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doorbell import paths
+from doorbell.errors import UserError
 
 FOLDER = paths.ROOT / "sim" / "interface"
 
@@ -40,11 +41,16 @@ def _size_code(size: int) -> int:
     return size.bit_length() - 8
 
 
+def at_least_one(rate: float) -> int:
+    """A rate above 0 is none without a limit, however small it is."""
+    return max(1, round(rate)) if rate > 0 else round(rate)
+
+
 _UNITS: list[tuple[str, str, Callable[[Any], int]]] = [
     ("_us", "_ns", _nanoseconds),
     ("_mhz", "_khz", lambda mhz: round(mhz * 1000)),
-    ("_gbps", "_mbps", lambda gbps: round(gbps * 1000)),
-    ("_gbps", "_kbps", lambda gbps: max(1, round(gbps * 1e6)) if gbps else 0),
+    ("_gbps", "_mbps", lambda gbps: at_least_one(gbps * 1000)),
+    ("_gbps", "_kbps", lambda gbps: at_least_one(gbps * 1e6)),
     ("_ms", "_500ms", lambda ms: min(255, -(-ms // 500))),
     ("", "_ppm", lambda part: round(part * 1e6)),
     ("_chance", "_ppm", lambda chance: round(chance * 1e6)),
@@ -62,6 +68,8 @@ class Option:
     default: Any
     field: str
     text: str
+    most: int | None = None
+    """That the field holds, which is a number; None: it is none."""
 
     def convert(self, value: Any) -> Any:
         """`value` as the field has it."""
@@ -131,7 +139,8 @@ class CHeader:
             if found[3]:
                 kind *= int(found[3]) if found[3].isdecimal() else self.constants[found[3]]
             fields.append((found[2], kind))
-            self._option(name, found[2], comment)
+            most = (1 << 8 * ctypes.sizeof(kind)) - 1 if kind in _INTEGERS.values() else None
+            self._option(name, found[2], comment, most)
         self.structures[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
 
     def _enum(self, name: str, body: str) -> None:
@@ -148,13 +157,13 @@ class CHeader:
                 self._option(name, last, comment)
         self.enums[name] = values
 
-    def _option(self, owner: str, of: str, comment: str) -> None:
+    def _option(self, owner: str, of: str, comment: str, most: int | None = None) -> None:
         if found := re.match(r"\s*(\w+) = (.*?): (.*)", comment):
             try:
                 default = ast.literal_eval(found[2])
             except (ValueError, SyntaxError):
                 default = found[2]
-            self._options[owner].append(Option(found[1], default, of, found[3]))
+            self._options[owner].append(Option(found[1], default, of, found[3], most))
 
     def _type(self, text: str, result: bool = False) -> Any:
         """The ctypes type of a field or result."""
@@ -203,8 +212,13 @@ def chosen(options: Mapping[str, Option], given: Mapping[str, Any], owner: str) 
 
 
 def converted(options: Mapping[str, Option], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of options as the fields they go into have them."""
-    return {o.field: o.convert(values[o.name]) for o in options.values() if o.name in values}
+    """Values of options as the fields they go into have them. A UserError if one does not go into it."""
+    out = {o.field: o.convert(values[o.name]) for o in options.values() if o.name in values}
+    for o in options.values():
+        value = out.get(o.field)
+        if o.most is not None and isinstance(value, int | float) and not 0 <= value <= o.most:
+            raise UserError(f"{o.name}: {values[o.name]} is out of range")
+    return out
 
 
 def described(options: Mapping[str, Option]) -> str:

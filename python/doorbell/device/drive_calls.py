@@ -128,6 +128,9 @@ class DriveCalls:
 
     def sizes(self, mps: int, mrrs: int, port: int = 0) -> None:
         """What the host has set in the external drive's Device Control: its requests are cut accordingly."""
+        for name, size, most in (("mps", mps, 1024), ("mrrs", mrrs, 4096)):
+            if size & (size - 1) or not 128 <= size <= most:
+                raise ValueError(f"{name}: a power of two from 128 to {most}")
         self._drive_lib.ext_sizes(self._h, port, mps, mrrs)
 
     # --------------------------------------------------------------------------------------------------------- figures

@@ -160,7 +160,7 @@ class PciFunction:
     def dma_pending(self) -> list[DmaRequest]:
         """Accesses to regions without memory since the last call, in order.
 
-        Writes count as done once they are handed out: deliver them before the next `run`.
+        Writes count as done once they are handed out: deliver them before the next `run`, or say `dma_hold`.
         """
         out = []
         m = self._shared.message
@@ -172,6 +172,15 @@ class PciFunction:
         """Answer a read (None: unsupported request). Nothing happens if it is gone, or was a write."""
         if self._sim._lib.dma_complete(self._sim._h, id, data, len(data) if data is not None else 0):
             return
+
+    def dma_hold(self, on: bool) -> None:
+        """What `dma_pending` gave is not delivered yet: what the function writes or signals behind it is kept."""
+        self._sim._lib.dma_hold(self._sim._h, self.fn, on)
+
+    @property
+    def dma_kept(self) -> int:
+        """How many writes and interrupts are kept."""
+        return self._sim._lib.dma_kept(self._sim._h, self.fn)
 
     # -------------------------------------------------------------------------------------------------------- registers
 
@@ -214,10 +223,12 @@ class PciFunction:
             raise MmioError(f"read of a BAR: {why.get(got, 'malformed answer')}")
         return data.raw[:got]
 
-    @staticmethod
-    def _check_mmio(off: int, size: int) -> None:
+    def _check_mmio(self, off: int, size: int) -> None:
+        """Why it was not taken, if that is not for lack of room."""
         if not 1 <= size <= 64 - off % 4:
             raise ValueError("an access of BAR 0 has 1 to 64 bytes, in at most 16 dwords")
+        if off & self.BAR_4 and off - self.BAR_4 + size > self._sim.cmb_size:
+            raise ValueError(f"card memory has {self._sim.cmb_size} bytes")
 
     def doorbell_page(self, page: Any) -> None:
         """A 4 KiB page (buffer or address) that others may write: what they write becomes writes to BAR 0 + 0x1000.

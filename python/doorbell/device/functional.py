@@ -22,6 +22,7 @@ from doorbell.nvme.constants import (
     ONCS_VERIFY,
     ONCS_WRITE_UNCOR,
     ONCS_WRITE_ZEROES,
+    RW_FUA,
     AdminOpc,
     Cns,
     Feature,
@@ -32,6 +33,8 @@ from doorbell.nvme.constants import (
 )
 from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, FwSlotLog, SmartLog
 from doorbell.nvme.structures import DsmRange, IdCtrl, IdNs, Sqe
+
+MDTS_BYTES = 1 << 20  # of a command's data, at most
 
 
 class FunctionalSsd(FunctionalQueues):
@@ -83,14 +86,15 @@ class FunctionalSsd(FunctionalQueues):
     # I/O commands -----------------------------------------------------------------------------------------------
 
     def _run_io(self, qid: int, sq: FunctionalSq, sqe: Sqe) -> None:
-        try:
-            self._io(sqe)
-            status = Status.SUCCESS
-        except CommandFailed as bad:
-            status = bad.status
-            self._log_error(qid, sqe.cid, status, sqe.nsid, sqe.cdw10 | sqe.cdw11 << 32)
+        if self._sqs.get(qid) is sq:  # else its queue has been deleted, and with that it has ended
+            try:
+                self._io(sqe)
+                status = Status.SUCCESS
+            except CommandFailed as bad:
+                status = bad.status
+                self._log_error(qid, sqe.cid, status, sqe.nsid, sqe.cdw10 | sqe.cdw11 << 32)
+            self._complete(qid, sqe.cid, status)
         self._inflight -= 1
-        self._complete(qid, sqe.cid, status)
         self._kick()
 
     def _io(self, e: Sqe) -> None:
@@ -127,16 +131,22 @@ class FunctionalSsd(FunctionalQueues):
         if slba + count > blocks:
             raise CommandFailed(Status.LBA_RANGE)
         at, size = slba * self._block, count * self._block
+        fua = bool(e.cdw12 & RW_FUA)
+        durable = fua or not self._features[Feature.VOLATILE_WC] & 1
         if e.opcode == NvmOpc.WRITE_ZEROES:
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._zero(at, size)
+            if durable:
+                self._flush_media()
             return
         if e.opcode == NvmOpc.WRITE_UNCOR:
             self._media_ok(at, size, Status.WRITE_FAULT)
             self._unreadable.update(self._sectors(at, size))
             return
-        if size > 1 << 20:
+        if size > MDTS_BYTES:
             raise CommandFailed(Status.INVALID_FIELD)
+        if fua and e.opcode != NvmOpc.WRITE:
+            self._flush_media(Status.READ_ERROR)
         if e.opcode == NvmOpc.VERIFY:
             self._media_ok(at, size, Status.READ_ERROR)
             self._media_readable(at, size)
@@ -156,6 +166,8 @@ class FunctionalSsd(FunctionalQueues):
                 raise CommandFailed(Status.COMPARE_FAILED)
         else:
             self._store(at, sent)
+            if durable:
+                self._flush_media()
             self._counts["writes"] += 1
             self._counts["write_sectors"] += size // 512
 
@@ -183,7 +195,9 @@ class FunctionalSsd(FunctionalQueues):
             sq = self._sqs.get(e.cdw10 & 0xFFFF)
             if sq is None or not e.cdw10 & 0xFFFF:
                 raise CommandFailed(Status.QID_INVALID)
-            self._cqs[sq.cqid].sqs -= 1
+            cq = self._cqs[sq.cqid]
+            cq.sqs -= 1
+            cq.waiting = deque(entry for entry in cq.waiting if entry[0] != e.cdw10 & 0xFFFF)
             del self._sqs[e.cdw10 & 0xFFFF]
         elif opcode == AdminOpc.DELETE_CQ:
             cq = self._cqs.get(e.cdw10 & 0xFFFF)
@@ -203,6 +217,8 @@ class FunctionalSsd(FunctionalQueues):
             raise CommandFailed(Status.INVALID_FIELD)
         elif opcode == AdminOpc.GET_LOG_PAGE:
             size = 4 * ((e.cdw10 >> 16 | (e.cdw11 & 0xFFFF) << 16) + 1)
+            if size > MDTS_BYTES:
+                raise CommandFailed(Status.INVALID_FIELD)
             at = e.cdw12 | e.cdw13 << 32
             self._scatter(e.prp1, e.prp2, self._log(e.cdw10 & 0xFF)[at : at + size].ljust(size, b"\0"))
         elif opcode == AdminOpc.ASYNC_EVENT:
@@ -238,6 +254,7 @@ class FunctionalSsd(FunctionalQueues):
         if e.cdw11 >> 16 > self.num_qp:
             raise CommandFailed(Status.INVALID_VECTOR)
         self._cqs[qid] = FunctionalCq(e.prp1, entries, e.cdw11 >> 16, bool(e.cdw11 & 2))
+        self.on_queue(2 * qid + 1)
 
     def _create_sq(self, e: Sqe) -> None:
         qid, entries, cqid = e.cdw10 & 0xFFFF, (e.cdw10 >> 16) + 1, e.cdw11 >> 16
@@ -255,6 +272,7 @@ class FunctionalSsd(FunctionalQueues):
             raise CommandFailed(Status.INVALID_FIELD)
         self._sqs[qid] = FunctionalSq(e.prp1, entries, cqid, e.cdw11 >> 1 & 3)
         self._cqs[cqid].sqs += 1
+        self.on_queue(2 * qid)
 
     def _set_feature(self, feature: int, value: int) -> int:
         if feature == Feature.NUM_QUEUES:
@@ -267,6 +285,8 @@ class FunctionalSsd(FunctionalQueues):
             (self._no_coalesce.add if value >> 16 & 1 else self._no_coalesce.discard)(value & 0xFFFF)
         elif feature not in (1, 2, 4, 5, 6, 8, 10, 11, 15):
             raise CommandFailed(Status.INVALID_FIELD)
+        if feature == Feature.VOLATILE_WC and not value & 1:
+            self._flush_media()
         self._features[feature] = value
         return 0
 

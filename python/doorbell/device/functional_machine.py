@@ -189,7 +189,7 @@ class FunctionalMachine:
                 out.append((entry, min(left, PAGE)))
                 left -= out[-1][1]
             at = entries[-1]
-            if chained and at % 8:
+            if chained and at % PAGE:
                 raise CommandFailed(Status.INVALID_PRP_OFFSET)
         return out
 
@@ -221,11 +221,12 @@ class FunctionalMachine:
         except OSError as e:
             raise CommandFailed(Status.READ_ERROR) from e
 
-    def _flush_media(self) -> None:
+    def _flush_media(self, failed: int = Status.WRITE_FAULT) -> None:
+        """failed: what a command ends with if it cannot be."""
         try:
             self._media.flush()
         except OSError as e:
-            raise CommandFailed(Status.WRITE_FAULT) from e
+            raise CommandFailed(failed) from e
 
     def _store(self, at: int, data: bytes) -> None:
         try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import struct
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from doorbell.device.functional_machine import NS_PER_CYCLE, CommandFailed, FunctionalMachine
@@ -64,6 +65,8 @@ class FunctionalQueues(FunctionalMachine):
         self.latency = {"read": latency_ns // 4, "write": write_latency_ns // 4, "flush": flush_latency_ns // 4}
         self.zero_rate = zero_gbps * NS_PER_CYCLE
         self.cfg: dict[str, Any] = {}
+        self.on_queue: Callable[[int], None] = lambda _: None
+        """Told of a queue that begins: the number of its doorbell."""
         self._msix = bytearray(16 * (num_qp + 1))
         self._lba4k = False
         self._reset()
@@ -202,6 +205,8 @@ class FunctionalQueues(FunctionalMachine):
     def _start(self) -> None:
         self._cqs[0] = FunctionalCq(self._acq, (self._aqa >> 16 & 0xFFF) + 1, 0, True)
         self._sqs[0] = FunctionalSq(self._asq, (self._aqa & 0xFFF) + 1, 0, 0)
+        for doorbell in range(2):
+            self.on_queue(doorbell)
         self._csts |= 1
 
     def _doorbell(self, qid: int, is_cq: bool, value: int) -> None:

@@ -14,6 +14,7 @@ at a time.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -22,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.device.blocks import OPS, BlockCommand, BlockStatus, DataEnd, Forwarded
-from doorbell.device.c_header import chosen, converted, with_options
+from doorbell.device.c_header import at_least_one, chosen, converted, with_options
 from doorbell.device.drive_calls import DriveCalls
 from doorbell.device.drives import ModelDrive, PortOptions, SsdDrive, port_record
 from doorbell.device.handle import Handle
 from doorbell.device.host_sim_interface import (
     ABI,
+    NEVER,
     OPTIONS,
     SIGNALS,
     STOPS,
@@ -42,6 +44,9 @@ from doorbell.device.host_sim_interface import (
 from doorbell.device.messages import SimError
 from doorbell.device.sim import ALL
 from doorbell.device.sim_interface import load
+
+MOST_TIMES = 1 << 32
+"""Times that data can be given: their number has 32 bits."""
 
 
 def ports_of(lib_path: str | os.PathLike[str]) -> int:
@@ -70,7 +75,10 @@ class HostSim(Handle, DriveCalls):
         self.drives = list(drives) if drives is not None else [ModelDrive() for _ in range(self.ports)]
         khz = round(o["clock_mhz"] * 1000)
         # bytes in 1000 cycles
-        rates = {f"{way}_rate": round(o[f"{way}_gbps"] * 1e9 / khz) for way in ("write", "read")}
+        rates = {f"{way}_rate": at_least_one(o[f"{way}_gbps"] * 1e9 / khz) for way in ("write", "read")}
+        for way, rate in rates.items():
+            if not 0 <= rate < NEVER:
+                raise SimError(f"{way.replace('rate', 'gbps')} is out of range")
         config = HostConfig(abi=ABI, **{**converted(OPTIONS, o), **rates})
         ports = (PortRecord * len(self.drives))(*(port_record(d, khz) for d in self.drives))
         why = ctypes.create_string_buffer(256)
@@ -90,10 +98,11 @@ class HostSim(Handle, DriveCalls):
         if self.closed:
             return
         bad = [port for port in range(len(self.drives)) if self._lib.media_sync(self._h, port)]
-        super().close()
-        for drive in self.drives:
-            if isinstance(drive, SsdDrive) and drive.sim is not None:
-                drive.sim.close()
+        with contextlib.ExitStack() as stack:  # all are ended, also if one's image fails
+            for drive in self.drives:
+                if isinstance(drive, SsdDrive) and drive.sim is not None:
+                    stack.callback(drive.sim.close)
+            super().close()
         self._keep.clear()
         self._read_buffer = None
         if bad:
@@ -173,7 +182,7 @@ class HostSim(Handle, DriveCalls):
     def write_data(self, data: Any, times: int = 1) -> None:
         """Queue write data, a whole number of rows (DATA_W / 8 bytes), to be given `times` times."""
         size = memoryview(data).nbytes
-        if not size or size % (self.data_w // 8) or times < 1:
+        if not size or size % (self.data_w // 8) or not 1 <= times < MOST_TIMES:
             raise ValueError(f"write data comes in multiples of {self.data_w // 8} bytes")
         raw = bytearray(data) if memoryview(data).readonly else data
         keep = (ctypes.c_char * size).from_buffer(raw)

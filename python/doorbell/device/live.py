@@ -47,10 +47,16 @@ class Board:
         number = next(_serial)
         self.path, made = folder() / f"{self._pid}-{number}", folder() / f"{self._pid}.{number}.new"
         self._file = made.open("w+b")
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as the run is alive
-        self._file.truncate(SIZE)
-        made.rename(self.path)  # locked: who watches takes it for dead otherwise
-        self._map = mmap.mmap(self._file.fileno(), SIZE)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # as long as the run is alive
+            os.posix_fallocate(self._file.fileno(), 0, SIZE)  # now: later a full disk would be a SIGBUS
+            made.rename(self.path)  # locked: who watches takes it for dead otherwise
+            self._map = mmap.mmap(self._file.fileno(), SIZE)
+        except OSError:
+            self._file.close()
+            made.unlink(missing_ok=True)
+            self.path.unlink(missing_ok=True)
+            raise
         self._until = memoryview(self._map)[:8].cast("d")
         self._number = 0
         self._due = 0.0
@@ -73,7 +79,7 @@ class Board:
     def show(self, what: dict[str, Any]) -> None:
         """A snapshot. One that is too long is left out."""
         self._due = time.monotonic() + EVERY_S
-        text = json.dumps({**self.about, **what}).encode()
+        text = json.dumps({**self.about, "real_s": time.monotonic(), **what}).encode()  # of each another one
         if len(text) > SIZE - HEAD.size:
             return
         self._number += 2

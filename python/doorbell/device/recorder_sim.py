@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from ctypes import byref, c_uint32
 from typing import Any, NamedTuple
 
-from doorbell.device.host_sim import HostSim
+from doorbell.device.host_sim import MOST_TIMES, HostSim
 from doorbell.device.host_sim_interface import PACKET_WORDS, PacketRecord
 from doorbell.device.messages import SimError
 from doorbell.device.registers import Register, register_map
@@ -149,7 +149,7 @@ class RecorderSim(HostSim):
     def capture(self, data: Any, times: int = 1) -> None:
         """More for the stream, whole blocks, `times` times over. Not copied unless it must be."""
         size = memoryview(data).nbytes
-        if not size or size % BLOCK or times < 1:
+        if not size or size % BLOCK or not 1 <= times < MOST_TIMES:
             raise ValueError(f"the stream is blocks of {BLOCK} bytes")
         used = self._given - self.signal("wdata_left")
         while self._kept and self._kept[0][0] <= used:
@@ -170,6 +170,8 @@ class RecorderSim(HostSim):
     def start_read(self, start: int, blocks: int, buffer: Any, drives: Sequence[int] | None = None) -> None:
         """Read blocks of all drives, or of some; put together in turn they go to `buffer`. `read_done` says when."""
         size = memoryview(buffer).nbytes
+        if not size or size % BLOCK:
+            raise ValueError(f"what is read is blocks of {BLOCK} bytes")
         self._read_buffer = (ctypes.c_char * size).from_buffer(buffer)
         mask = self.all_drives if drives is None else sum(1 << i for i in drives)
         self._lib.rec_read(self._h, ctypes.addressof(self._read_buffer), size, mask)

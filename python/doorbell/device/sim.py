@@ -136,6 +136,13 @@ class Sim(Handle, PciFunction):
         waiting = self._lib.irqs_wait(self._h)
         return [fn for fn in wanted if waiting >> fn & 1]
 
+    def drop_irqs(self) -> None:
+        """Of all functions: those that wait for `irqs`."""
+        waiting = self._lib.irqs_wait(self._h)
+        for fn in range(self.num_fn):
+            if waiting >> fn & 1:
+                self.function(fn).irqs()
+
     # ------------------------------------------------------------------------------------------------------------ time
 
     @property

@@ -12,6 +12,7 @@ has for its drives. sim/README.md, "SSDs beside a device", says how the switch b
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from ctypes import byref, c_uint8
@@ -147,12 +148,27 @@ class SwitchSim(Sim):
         if self.closed:
             return
         bad = [port for port in range(len(self._drives)) if self._lib.ssds.media_sync(self._h, port)]
-        super().close()
-        for drive in self._drives:
-            if isinstance(drive, SsdDrive) and drive.sim is not None:
-                drive.sim.close()
+        with contextlib.ExitStack() as stack:  # all are ended, also if one's image fails
+            for drive in self._drives:
+                if isinstance(drive, SsdDrive) and drive.sim is not None:
+                    stack.callback(drive.sim.close)
+            super().close()
         if bad:
             raise SimError(f"the image of SSD {bad[0]} could not be written out")
+
+    def trouble(self) -> str | None:
+        """Of the SSDs' images, too."""
+        if text := super().trouble():
+            return text
+        for port, drive in enumerate(self._drives):
+            if isinstance(drive, SsdDrive) and drive.sim is not None:
+                text = drive.sim.trouble()
+            else:
+                said = self._lib.ssds.trouble(self._h, port)
+                text = said.decode(errors="replace") if said else None
+            if text:
+                return f"SSD {port}: {text}"
+        return None
 
     def power_cycle(self) -> None:
         """Power of device and SSDs goes and comes: all is gone but host memory, faults, and what is on media."""

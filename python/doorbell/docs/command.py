@@ -113,6 +113,8 @@ def main(
 
     It needs no network, neither to build nor to read: open index.html in a browser.
     """
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out {out}: this is a file: name a folder")
     if out.exists() and any(out.iterdir()) and not (out / "index.html").exists():
         raise UserError(f"{out} is not empty and no site: name another folder")
     say("building the pages")

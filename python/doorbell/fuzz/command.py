@@ -13,7 +13,7 @@ from doorbell import paths
 from doorbell.errors import UserError
 from doorbell.fuzz.running import Outcome, run
 from doorbell.fuzz.targets import TARGETS, Target, target
-from doorbell.ui import Progress, print_table, write_json
+from doorbell.ui import Progress, check_result, print_table, write_json
 
 
 def main(
@@ -30,6 +30,7 @@ def main(
     What reached something new is kept in the cache, and the next run begins with it. An input that failed is a file:
     --replay shows it again.
     """
+    check_result(json)
     quiet = json is not None and str(json) == "-"
     if replay is not None and not replay.is_file():
         raise UserError(f"--replay {replay}: there is no such file")

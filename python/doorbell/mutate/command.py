@@ -20,7 +20,7 @@ from doorbell.mutate.changes import Mutant, mutants_of
 from doorbell.mutate.covering import WHOLE, Check, checks_of, module_files
 from doorbell.mutate.running import Carrier, Results, copy_of_repository, judge, passes
 from doorbell.signals import signals_raise
-from doorbell.ui import Progress, print_table, write_json
+from doorbell.ui import Progress, check_result, print_table, write_json
 
 CARRIED = 40
 """Fewer mutants are judged in a copy each: to see what can be carried takes a minute or two."""
@@ -43,6 +43,7 @@ def main(
     A mutant that no test notices is either equivalent (it changes nothing that can be seen) or shows what is not
     tested.
     """
+    check_result(json)
     quiet = json is not None and str(json) == "-"
     files = module_files(names)
     checks = {str(f.relative_to(paths.ROOT)): [c for c in checks_of(f.stem) if c.far <= far] for f in files}
@@ -99,7 +100,7 @@ def _judge_all(
     todo = [m for m in chosen if not known.says(m, far, nightly)]
     if not todo:
         return
-    sound: set[Check] = set()
+    sound: set[tuple[Check | None, float]] = set()
     with signals_raise(), copy_of_repository() as copy, copy_of_repository() as other, Progress("mutants") as progress:
         progress(len(chosen) - len(todo), len(chosen))
         carrier = _carrier(other, chosen) if len(chosen) >= CARRIED or far == WHOLE else None
@@ -108,11 +109,11 @@ def _judge_all(
             if time.monotonic() > end:
                 break
             verdict = judge(copy, mutant, checks[mutant.file], limit, nightly, carrier)
-            check = verdict.caught_by
-            if check and check not in sound:
-                if why := passes(copy, check, 5 * limit, nightly):
+            check, known_as = verdict.caught_by, (verdict.caught_by, verdict.ended_after)
+            if check and known_as not in sound:
+                if why := passes(copy, check, 5 * limit, nightly, verdict.ended_after):
                     raise UserError(f"{check.arguments[0]} does not pass without a mutant ({why}): mend that first")
-                sound.add(check)
+                sound.add(known_as)
             known.add(replace(verdict, far=far, nightly=nightly))
 
 

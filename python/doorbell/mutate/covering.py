@@ -12,6 +12,7 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.build import find_module
+from doorbell.errors import UserError
 
 TESTS = paths.ROOT / "tests"
 FARTHEST = 2
@@ -154,12 +155,11 @@ def module_files(names: list[str]) -> list[Path]:
     files: list[Path] = []
     for name in names:
         folder = paths.ROOT / name
-        if folder.is_dir():
-            files += [f for f in sorted(folder.rglob("db_*.sv")) if not f.stem.endswith("_pkg")]
-        elif file := find_module(name):
-            files.append(file)
-        else:
-            from doorbell.errors import UserError
-
-            raise UserError(f"{name} is neither a module nor a folder of rtl/")
+        inside = folder.resolve().is_relative_to(paths.RTL)
+        found = [f for f in sorted(folder.rglob("db_*.sv")) if not f.stem.endswith("_pkg")] if inside else []
+        if file := find_module(name):
+            found = [file]
+        if not found:
+            raise UserError(f"{name} is neither a module nor a folder of rtl/ with any")
+        files += [f for f in found if f not in files]
     return files

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -36,7 +37,7 @@ class Verdict:
     """outcome: caught (by the test `by`, or by a time limit), survived all its checks, or invalid: no tool takes it.
 
     far, nightly: which checks these were, of those that there are. caught_by: what has to pass without the mutant, or
-    it says nothing; None if it is known to.
+    it says nothing; None if it is known to. ended_after: seconds in which it has to do so; 0: it was not ended.
     """
 
     mutant: Mutant
@@ -44,6 +45,7 @@ class Verdict:
     by: str
     seconds: float
     caught_by: Check | None = None
+    ended_after: float = 0
     far: int = 0
     nightly: bool = False
 
@@ -84,9 +86,12 @@ class Results:
 
     def add(self, verdict: Verdict) -> None:
         self.rows[verdict.mutant.name] = verdict.row()
-        text = self._file.read_text() if self._file.exists() else ""
-        whole = text if not text or text.endswith("\n") else text[: text.rfind("\n") + 1]
-        self._file.write_text(whole + json.dumps(verdict.row()) + "\n")
+        with self._file.open("ab+") as file:  # what is there stays, whatever comes between
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            text = file.read()
+            file.truncate(text.rfind(b"\n") + 1)  # without a line that was cut off
+            file.write(json.dumps(verdict.row()).encode() + b"\n")
 
 
 @contextlib.contextmanager
@@ -251,11 +256,19 @@ def judge(
             return Verdict(mutant, "invalid", check.arguments[0], seconds)
         by = what if how == "failed" else f"{what} (no end after {allowed:.0f} s)"
         sound = Check((what,), check.far) if how == "failed" else check
-        return Verdict(mutant, "caught", by, seconds, None if carried else sound)
+        ended_after = 0 if carried or how == "failed" else allowed
+        return Verdict(mutant, "caught", by, seconds, None if carried else sound, ended_after)
     return Verdict(mutant, "survived", "", time.monotonic() - begun)
 
 
-def passes(copy: Path, check: Check, limit: float, nightly: bool = False) -> str:
-    """Without a mutant: "" if it passes, else why not. What `./doorbell test` has run is not run again."""
+def passes(copy: Path, check: Check, limit: float, nightly: bool = False, within: float = 0) -> str:
+    """Without a mutant: "" if it passes, else why not. What `./doorbell test` has run is not run again.
+
+    within: seconds in which it has to be run then all the same; a UserError if it does not end in them.
+    """
     how, what = _pytest(copy, check, check.limit(limit), nightly, paths.cache())
-    return "" if how == "passed" else f"{how}: {what}"
+    if how != "passed":
+        return f"{how}: {what}"
+    if within and _pytest(copy, check, within, nightly, more={"DOORBELL_FRESH": "1"})[0] != "passed":
+        raise UserError(f"{check.arguments[0]} takes {within:.0f} s without a mutant: --limit must be more")
+    return ""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from doorbell.nvme.commands import Command
+from doorbell.nvme.commands import Command, NvmeError
 from doorbell.nvme.constants import CC_EN, CREATE_Q_PC, AdminOpc, Feature, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.structures import doorbell_offset
@@ -135,14 +135,19 @@ class SsdOwner:
 
     def lend(self, pf: Driver, ssd: int, window: int, *, qid: int = 1, entries: int | None = None) -> QueuePair:
         """Create a queue pair and hand it over. window: bus address of BAR 2 of the card. entries: None: as many as
-        both allow."""
+        both allow. NvmeError: the card does not take it, and it is deleted again."""
         cap = self.drive.cap
         assert cap
         most = min(state(pf, ssd).most_entries, cap.mqes + 1)
         pair = self.queue_pair(qid, entries or 1 << most.bit_length() - 1)
         self.create(window + ssd * WINDOW_BYTES, qid, pair.entries)
-        self._lent = qid
-        hand_over(pf, ssd, pair)
+        before, self._lent = self._lent, qid
+        try:
+            hand_over(pf, ssd, pair)
+        except NvmeError:
+            self._lent = before
+            self.delete(qid)
+            raise
         return pair
 
     def get_back(self, pf: Driver, ssd: int) -> None:

@@ -34,6 +34,13 @@ def assign(pf: Driver, cntlid: int, *, queues: int, interrupts: int) -> None:
     manage_try(pf, VirtMgmt.ASSIGN, cntlid, resource=VirtResource.VI, count=interrupts).check()
 
 
+def allocate(pf: Driver, *, queues: int, interrupts: int) -> None:
+    """Flexible resources that the PF has itself, from its next reset on."""
+    cntlid = pf.controller.cntlid if pf.controller else 0
+    manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, cntlid, resource=VirtResource.VQ, count=queues).check()
+    manage_try(pf, VirtMgmt.PRIMARY_ALLOCATE, cntlid, resource=VirtResource.VI, count=interrupts).check()
+
+
 def online(pf: Driver, cntlid: int) -> None:
     manage_try(pf, VirtMgmt.ONLINE, cntlid).check()
 

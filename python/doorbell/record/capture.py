@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from typing import Any, BinaryIO
 
@@ -30,10 +31,16 @@ class _Feed:
         self.bytes = 0
         self.over = False
 
+    def _read(self, to: memoryview) -> int:
+        """What there is, at least a byte; 0: the end. A pipe may be one that does not wait, if others have it too."""
+        while (n := self._file.readinto(to)) is None:  # type: ignore[attr-defined]
+            select.select([self._file], [], [])
+        return int(n)
+
     def next(self) -> bytearray | None:
         data = bytearray(self._slice)
         got, view = 0, memoryview(data)
-        while got < len(data) and (n := self._file.readinto(view[got:])):  # type: ignore[attr-defined]
+        while got < len(data) and (n := self._read(view[got:])):
             got += n
         view.release()
         self.over = got < len(data)
@@ -54,12 +61,13 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     given = 0
 
     def acknowledged() -> None:
-        """How much of the stream is on the drives without a gap."""
+        """How much of the stream is done without a gap, and what of it is not on the drives."""
         done = [sim.get("NumBlocks", i) for i in range(n)]
         rows = min(done)
         first = next((i for i in range(n) if done[i] == rows), 0)
         recording.blocks = max(done)
         recording.bytes = min((rows * n + first) * BLOCK, feed.bytes)
+        recording.lost = [run for i in range(n) for run in sim.runs(i)]
         recording.save()
 
     recording.save()
@@ -74,7 +82,9 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
             given += len(waiting)
             if waiting:
                 sim.capture(waiting)
+            asked = time.monotonic()
             waiting = None if feed.over or full else feed.next()
+            moved += time.monotonic() - asked  # the source's time, not the drives'
         session.advance()
         now = time.monotonic()
         if now - noted >= STATE_S:
@@ -92,7 +102,6 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
     cycles = sim.cycle - begin
     acknowledged()
     recording.complete = not full
-    recording.lost = [run for i in range(n) for run in sim.runs(i)]
     recording.save()
     if full:
         raise UserError(f"the images are too small: they are full after {fits} bytes, which are kept", 1)
@@ -105,4 +114,5 @@ def capture(session: Session, file: BinaryIO, length: int | None, recording: Rec
         "percent_of_limit": round(100 * speed / limit, 1),
         "peak_write_latency_us": max(sim.get("PeakLatencyUs", i) for i in range(n)),
         "blocks_lost": sum(sim.get("Lost", i) for i in range(n)) + sim.get("BlocksLost"),
+        "errors": [sim.get("Error", i) for i in range(n)],
     }  # fmt: skip

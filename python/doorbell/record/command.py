@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from doorbell.device.recorder_setup import MAX_DRIVES
+from doorbell.device.recorder_sim import BLOCK
 from doorbell.device.sim import SETTINGS
 from doorbell.errors import UserError
 from doorbell.record.capture import capture
@@ -65,6 +66,10 @@ def main(
         f"{result['limit_gb_per_s']} GB/s; longest write {result['peak_write_latency_us']} us",
         f"blocks lost: {result['blocks_lost']}",
     ])  # fmt: skip
+    if result["blocks_lost"]:
+        raise UserError(f"{result['blocks_lost']} blocks of the stream are not on the drives", 1)
+    if any(result["errors"]):
+        raise UserError("a drive ended its Flush with an error: what was recorded need not last", 1)
 
 
 def show(result: dict[str, Any], as_json: bool, lines: list[str], to: Any = None) -> None:
@@ -105,6 +110,9 @@ def replay(
     for path in paths:
         if not path.is_file():
             raise UserError(f"{path} is missing: it belongs to the recording")
+        end = (recording.start + recording.blocks) * BLOCK + SETTINGS
+        if ssd == "db_ssd" and path.stat().st_size // BLOCK * BLOCK < end:
+            raise UserError(f"{path} has no room for what db_ssd keeps there: replay it with --ssd {recording.ssd}")
     with opened(output, "wb") as file, stoppable():
         start = time.monotonic()
         sizes = [p.stat().st_size for p in paths]

@@ -45,20 +45,15 @@ def describe(p: Point) -> str:
 
 
 def measure_stages(points: Sequence[Point], folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Stages of a read and of a write, alone in the drive; nothing where this version cannot say."""
+    """Stages of a read and of a write, alone in the drive."""
     out: dict[str, list[dict[str, Any]]] = {}
     for p in points:
         file = folder / f"stages-{point.key_of(p)}.json"
         try:
             found = json_module.loads(file.read_text())
         except (OSError, ValueError):
-            try:
-                found = point.stages(p)
-            except (ImportError, AttributeError, UserError):
-                continue
-            temporary = file.with_suffix(".tmp")
-            temporary.write_text(json_module.dumps(found))
-            temporary.rename(file)
+            found = point.stages(p)
+            keep(file, found)
         out.update(found)
     return out
 
@@ -100,10 +95,17 @@ def kept(file: Path, measure: Callable[[], Iterable[Row]]) -> list[Row]:
         return json_module.loads(file.read_text())
     except (OSError, ValueError):
         rows = list(measure())
-        temporary = file.with_suffix(".tmp")
-        temporary.write_text(json_module.dumps(rows))
-        temporary.rename(file)
+        keep(file, rows)
         return rows
+
+
+def keep(file: Path, found: Any) -> None:
+    """What was measured, for the next report: of the sources that the name of the file says."""
+    if point.digest() != point.sources():
+        raise UserError(point.CHANGED, 1)
+    temporary = file.with_suffix(".tmp")
+    temporary.write_text(json_module.dumps(found))
+    temporary.rename(file)
 
 
 def load_area(file: Path) -> dict[str, Any]:

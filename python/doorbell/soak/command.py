@@ -22,7 +22,7 @@ from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import Script, functions_of, load
 from doorbell.soak.wave import HELP as WINDOW_HELP
 from doorbell.soak.wave import replay_with_wave
-from doorbell.ui import Progress, print_table, write_json
+from doorbell.ui import Progress, check_result, print_table, write_json
 
 DEFAULT_COMMANDS = 10_000
 LAST = 50_000  # steps before a failure that are worth shrinking
@@ -55,6 +55,7 @@ def main(
 
     A failure prints its seed. --replay runs a script: the shrunk one of a failure, or one's own.
     """
+    check_result(json)
     if (wave is not None and replay_file is None) or (window is not None and wave is None):
         raise UserError("--wave needs --replay, and --window needs --wave")
     quiet = json is not None and str(json) == "-"

@@ -179,7 +179,8 @@ class Crowd:
             if step["do"] == "run":
                 self.run(whole_step["cycles"])
             elif member.up or step["do"] in ("online", "offline", "vfs"):
-                getattr(member, f"do_{step['do']}")(whole_step)
+                if act := getattr(member, f"do_{step['do']}", None):  # else it is of another kind of drive
+                    act(whole_step)
             if any(m.judge.stale_faults for m in self.members):
                 self.drop_faults()
         self.steps += 1

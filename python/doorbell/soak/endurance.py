@@ -231,12 +231,16 @@ BOUND = 0.01
 """By which the last tenth may differ from the first one, and the later bursts may take longer. Reads and Writes come in
 another order in each tenth: of fewer cycles than STEADY a tenth says less."""
 STEADY = 10_000_000
+LEAST = 100_000
+"""In a tenth of fewer cycles hardly anything ends, and there is no rate to compare."""
 
 
 def endure(top: str, cycles: int, seed: int, shown: Callable[[int], None] = lambda cycles: None) -> Endured:
     """On a narrow drive of its own: the one that is simulated fastest. Raises Failure."""
     if top not in TOPS:
         raise UserError(f"--full-load is for {' and '.join(TOPS)}, not for {top}")
+    if cycles < LEAST:
+        raise UserError(f"--full-load {cycles}: at least {LEAST:,} cycles, or the first tenth of them says nothing")
     with open_sim(top=top, data_w=128, link="gen3x4", media_size=2 * PLACES * BYTES, seed=seed) as sim:
         drive = Driver(sim, HostMemory(seed=seed), seed=seed)
         drive.start(queues=QUEUES, entries=ENTRIES)

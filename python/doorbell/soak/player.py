@@ -62,7 +62,8 @@ class Player(Entries, Memories, Executes, Programs, Cuts, Admin):
         """Raises Failure."""
         whole_step = whole(step)
         with judged():
-            getattr(self, f"do_{step['do']}")(whole_step)
+            if act := getattr(self, f"do_{step['do']}", None):  # else it is of another kind of drive
+                act(whole_step)
             if self.judge.stale_faults:
                 self.drop_faults()
         self.steps += 1

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import tempfile
 import time
+import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doorbell.errors import UserError
 from doorbell.soak.card_functions import CardCrowd
 from doorbell.soak.card_player import CardPlayer
 from doorbell.soak.crowd import Crowd
@@ -63,6 +65,7 @@ def play(
         try:
             wanted = {**(options or {}), **({"finder": finder} if finder else {})}
             player = player_of(top, Path(folder), wanted, seed, functions)
+            begun = time.monotonic()  # what had to be built is no part of the run
             for step in steps:
                 kept.append(step)
                 out.count += 1
@@ -74,6 +77,11 @@ def play(
             player.finish()
         except Failure as e:
             out.failure = e
+        except UserError:
+            raise
+        except Exception as e:  # it has shown what nobody thought of: a failure with a script, as any other
+            at = traceback.extract_tb(e.__traceback__)[-1]
+            out.failure = Failure(type(e).__name__, f"{e} (in {at.name}, {Path(at.filename).name}:{at.lineno})")
         finally:
             if player is not None:
                 out.commands, out.ended = player.commands, player.ended

@@ -74,9 +74,7 @@ def main(
     file = out or Path(f"{spec.stem}.csv")
     if file.suffix != ".csv":
         raise UserError(f"--out {file}: results are CSV, the name must end in .csv")
-    if restart and file.exists():
-        file.replace(file.with_name(file.name + ".old"))
-    store = Store(file, columns_of(sweep.points))
+    store = Store(file, columns_of(sweep.points), anew=restart)
     try:
         with Progress(sweep.name) as progress:
             summary = run(sweep.points, store, jobs=jobs, scheduler=scheduler, progress=progress)

@@ -59,15 +59,21 @@ between; and the least that one has of the link, beside its part by weight."""
 
 SOURCES = (
     "rtl/**/*.sv*",
+    "rtl/**/*.rdl",
     "sim/**/*.cpp",
     "sim/**/*.h",
     "sim/**/*.yaml",
     "fw/**/*.[cSh]",
     "fw/*.ld",
+    "fw/*.py",
     "facts/c/*.h",
     "regs/*.rdl",
+    "regs/*.py",
+    "requirements.lock",
 )
-PACKAGES = ("bench", "nvme", "device", "build")
+PACKAGES = ("bench", "compute", "nvme", "device", "build")
+
+CHANGED = "the sources of Doorbell have changed since the first point was begun: run the same command again"
 
 ALIASES = {"readwrite": "rw", "blocksize": "bs", "rwmixwrite": "rwmixread", "wait_for_previous": "stonewall"}
 
@@ -249,16 +255,22 @@ def _run(point: Point, recorder: Any) -> tuple[list[Result], limits.Link]:
 
 
 def source_files() -> list[Path]:
-    """All but Python that the figures depend on."""
-    return [f for pattern in SOURCES for f in paths.ROOT.glob(pattern)]
+    """All but Python that the figures depend on, and DOORBELL_FIRMWARE's image."""
+    own = build.own_image()
+    return [*(f for pattern in SOURCES for f in paths.ROOT.glob(pattern)), *([own] if own else [])]
+
+
+def digest() -> str:
+    """Of all that the figures depend on as it is now: RTL, firmware, simulator, host driver and bench."""
+    files = source_files()
+    files += [f for name in PACKAGES for f in (paths.ROOT / "python" / "doorbell" / name).rglob("*.py")]
+    return build.hash_files(files)[:12]
 
 
 @functools.cache
 def sources() -> str:
-    """A digest of all that the figures depend on: RTL, firmware, simulator, host driver and bench."""
-    files = source_files()
-    files += [f for name in PACKAGES for f in (paths.ROOT / "python" / "doorbell" / name).glob("*.py")]
-    return build.hash_files(files)[:12]
+    """The same as it was when this process first asked."""
+    return digest()
 
 
 def key_of(point: Point, version: str | None = None) -> str:
@@ -272,7 +284,8 @@ def task(point: Point, version: str) -> tuple[Row | None, str]:
     if sources() != version:
         return None, "this worker has other sources of Doorbell than the sweep: start it from the same clone or commit"
     try:
-        return measure(point), ""
+        row = measure(point)
+        return (row, "") if digest() == version else (None, CHANGED)
     except UserError as e:
         return None, str(e)
     except Exception as e:  # one point that cannot be measured does not end the sweep

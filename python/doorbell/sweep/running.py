@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from typing import Any
 
 from doorbell import build
 from doorbell.device.live import Board
@@ -107,6 +108,15 @@ class Summary:
     failed: list[tuple[Point, str]] = field(default_factory=list)
 
 
+def _board(title: str) -> tuple[Callable[[dict[str, Any]], None], Callable[[], None]]:
+    """What shows a sweep to `./doorbell watch`, and what ends that; nothing if the cache cannot be written."""
+    try:
+        board = Board("sweep", title)
+    except OSError:
+        return lambda _: None, lambda: None
+    return board.show, board.close
+
+
 def run(
     points: Sequence[Point],
     store: Store,
@@ -125,10 +135,12 @@ def run(
         # Once, before the work is spread.
         for point in {points_module.setup_of(p): p for p in todo.values()}.values():
             points_module.prepare(point)
-        board = Board("sweep", f"{len(points)} points")
+        show, close = _board(f"{len(points)} points")
         outcomes = run_dask(todo, scheduler) if scheduler else run_local(todo, jobs or build.jobs())
-        with contextlib.closing(board), contextlib.closing(outcomes):
-            board.show({"points": len(points), "over": summary.reused, "failed": 0})
+        with contextlib.ExitStack() as opened:
+            opened.callback(close)
+            opened.enter_context(contextlib.closing(outcomes))
+            show({"points": len(points), "over": summary.reused, "failed": 0})
             for index, figures, why in outcomes:
                 if figures is None:
                     summary.failed.append((points[index], why))
@@ -137,7 +149,7 @@ def run(
                     row = {"key": keys[index], "sources": points_module.sources(), **points[index], **figures}
                     store.append(row)
                 over = summary.reused + summary.measured + len(summary.failed)
-                board.show({"points": len(points), "over": over, "failed": len(summary.failed)})
+                show({"points": len(points), "over": over, "failed": len(summary.failed)})
                 progress(over, len(points))
     store.sort({k: i for i, k in enumerate(keys)})
     have = {row["key"]: row for row in store.rows}

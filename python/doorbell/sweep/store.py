@@ -23,12 +23,17 @@ class Store:
     A row is complete when its line is: a line that a killed process left half written is dropped.
     """
 
-    def __init__(self, file: Path, columns: Sequence[str]) -> None:
+    def __init__(self, file: Path, columns: Sequence[str], *, anew: bool = False) -> None:
+        """anew: what the file has becomes FILE.old."""
         self.file = file
         self.rows: list[dict[str, str]] = []
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._fd = self._open()
+            if anew and os.fstat(self._fd).st_size:  # nobody else writes it
+                file.replace(file.with_name(f"{file.name}.old"))
+                os.close(self._fd)
+                self._fd = self._open()
         except OSError as e:
             raise UserError(f"cannot write {file}: {e.strerror}") from e
         try:
@@ -61,7 +66,8 @@ class Store:
             raise UserError(f"{self.file} is not a sweep's results ({e}): use another --out") from e
         header = lines[0] if lines else []
         if content and not (header[:1] == ["key"] and set(FIGURES) <= set(header)):
-            if lines:
+            begin = ",".join(FIRST).encode()  # of a header that was half written
+            if lines or not (content.startswith(begin) or begin.startswith(content)):
                 raise UserError(f"{self.file} is not a sweep's results: use another --out")
         for cells in lines[1:]:
             if len(cells) == len(header) and cells[0]:

@@ -31,7 +31,7 @@ from doorbell.synth.records import (
     write_records,
 )
 from doorbell.synth.timing import clock, place
-from doorbell.ui import write_json
+from doorbell.ui import check_result, write_json
 
 
 def show(result: Result, number: int) -> None:
@@ -112,6 +112,7 @@ def main(
 
     What is mapped once is kept, so a change costs only the modules that it touches. A few minutes the first time.
     """
+    check_result(json_file)
     if data_w not in (128, 256, 512):
         raise UserError(f"--data-w {data_w}: must be 128, 256 or 512")
     if record and paths.INSTALLED:

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 from doorbell import build, paths
+from doorbell.build.cache import locks
 from doorbell.errors import UserError
 
 TARGETS = {
@@ -37,7 +38,7 @@ def run_yosys(script: list[str], folder: Path, what: str) -> None:
     with log.open("w") as out:
         done = subprocess.run(
             [sys.executable, str(paths.ROOT / "syn" / "run_yosys.py"), file.name], cwd=folder, stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT,
+            stdout=out, stderr=subprocess.STDOUT, pass_fds=locks(),
         )  # fmt: skip
     if done.returncode:
         lines = [t for t in log.read_text(errors="replace").splitlines() if t.strip()]

@@ -19,9 +19,12 @@ from doorbell.errors import UserError
 from doorbell.nvme.vendor import BAR_DOORBELLS
 
 QUEUE_PAIRS = 32
+KEPT_BYTES = 1 << 10  # of a write that the simulator keeps
 RESET_CYCLES = 100_000  # of one try
 RESET_S = 30.0  # of all tries
+LAND_CYCLES = 2000  # behind a reset: what was written before has landed, as the link takes less
 BUSY_US = 50  # that pass in one `run` of a device at work, at most
+NOTHING = 0xFFFFFFFF  # in a page of doorbells: nothing was written
 FIGURES = struct.Struct("<QQ")  # cycles that were computed, ns of processor time for them
 FIGURES_S = 0.05  # between two updates
 
@@ -37,6 +40,7 @@ class SimDevice:
         self._sizes: dict[int, int] = {}
         self._start = time.monotonic()
         self._pending: deque[DmaRequest] = deque()
+        self._pending_bytes, self._held, self._kept = 0, False, 0
         self.idle = False
         for vector in range(self.vectors):
             sim.irq_eventfd(vector, -1)
@@ -46,6 +50,9 @@ class SimDevice:
 
     def unmap(self, base: int, size: int) -> None:
         self._sim.unmap(base, size)
+        self.dma_fetch()
+        kept = [message for message in self._pending if not base <= message.address < base + size]
+        self._pending, self._pending_bytes = deque(kept), sum(len(message.data or b"") for message in kept)
 
     def write(self, offset: int, data: bytes) -> None:
         self._sim.mmio_write(offset, data)
@@ -76,8 +83,10 @@ class SimDevice:
         if now > shown + 500:
             self._sim.time_us = now if self.idle else min(now, shown + BUSY_US)
         if self._figures_fd >= 0:
-            return self._run_and_count(cycles)
-        self._run(cycles)
+            self._run_and_count(cycles)
+        else:
+            self._run(cycles)
+        self._sim.drop_irqs()  # no vector's: data that a guest has the drive write where interrupts go
 
     def _run(self, cycles: int) -> None:
         """A command may begin and end in one call: idle is only who had nothing to do in it."""
@@ -98,10 +107,28 @@ class SimDevice:
     def intx(self) -> bool:
         return self._sim.intx
 
+    def dma_fetch(self) -> int:
+        asked = self._sim.dma_pending()
+        self._pending.extend(asked)
+        self._pending_bytes += sum(len(message.data or b"") for message in asked)
+        if self._held or self._kept:
+            self._kept = self._sim.dma_kept
+        return self._pending_bytes + KEPT_BYTES * self._kept
+
+    def dma_hold(self, on: bool) -> None:
+        on = on or bool(self._pending)
+        if on != self._held:
+            self._held = on
+            self._sim.dma_hold(on)
+
     def dma_next(self) -> DmaRequest | None:
         if not self._pending:
-            self._pending.extend(self._sim.dma_pending())
-        return self._pending.popleft() if self._pending else None
+            self.dma_fetch()
+        if not self._pending:
+            return None
+        message = self._pending.popleft()
+        self._pending_bytes -= len(message.data or b"")
+        return message
 
     def dma_complete(self, request: int, data: bytes | None) -> None:
         self._sim.dma_complete(request, data)
@@ -122,12 +149,24 @@ class SimDevice:
     def reset(self) -> None:
         end = time.monotonic() + RESET_S
         while time.monotonic() < end:
-            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
-                self.dma_complete(message.id, None)
+            self._drop_dma()
             with contextlib.suppress(SimError):
-                return self._sim.flr(RESET_CYCLES)
+                self._sim.flr(RESET_CYCLES)
+                return self._pass(LAND_CYCLES)
         # Not its power-on reset: that would hide a bug, and take the keys and whatever else is not saved on the media.
         raise UserError("the simulated device does not finish its function-level reset, please report: it ends here", 3)
+
+    def _pass(self, cycles: int) -> None:
+        """All of these."""
+        end = self._sim.cycle + cycles
+        while self._sim.cycle < end:
+            self._sim.run(end - self._sim.cycle)
+            self.dma_fetch()
+
+    def _drop_dma(self) -> None:
+        """A reset waits for reads, and nobody answers these now."""
+        while message := self.dma_next():
+            self.dma_complete(message.id, None)
 
     def close(self) -> None:
         """Write the image back; raise if it cannot be, or if the runtime saw a broken rule of PCIe or AXI."""
@@ -152,7 +191,9 @@ class FunctionalDevice:
         self.vectors = sim.num_qp + 1
         self._reads: list[bytes | None] = []
         self._fds: dict[int, int] = {}
-        self._doorbells = memoryview(bytearray(4096)).cast("I")
+        self._doorbells = memoryview(bytearray(b"\xff" * 4096)).cast("I")
+        self._seen = [NOTHING] * (2 * self.vectors)
+        sim.on_queue = self._forget_doorbell
 
     def map(self, base: int, size: int, pointer: int | None, writable: bool) -> None:
         if pointer is not None:
@@ -197,6 +238,10 @@ class FunctionalDevice:
     def intx(self) -> bool:
         return False
 
+    def dma_fetch(self) -> int:
+        return 0
+
+    def dma_hold(self, on: bool) -> None: ...
     def dma_next(self) -> DmaRequest | None:
         return None
 
@@ -209,14 +254,20 @@ class FunctionalDevice:
         self._doorbells = memoryview((ctypes.c_ubyte * 4096).from_address(pointer)).cast("B").cast("I")
 
     def doorbell_reset(self) -> None:
-        self._doorbells[:] = self._blank
+        for i in range(2 * self.vectors):
+            self._forget_doorbell(i)
 
-    _blank = memoryview(b"\xff" * 4096).cast("I")  # nothing written since we looked
+    def _forget_doorbell(self, i: int) -> None:
+        """A queue begins, so nobody rings it yet."""
+        self._doorbells[i] = self._seen[i] = NOTHING
 
     def _scan_doorbells(self) -> None:
+        """The client may ring at any time, and what it writes must not be wiped out: so what is there is compared with
+        what was there, and stays. A queue's doorbell never has the same value twice in a row.
+        """
         for i in range(2 * self.vectors):
-            if (value := self._doorbells[i]) != 0xFFFFFFFF:
-                self._doorbells[i] = 0xFFFFFFFF
+            if (value := self._doorbells[i]) != self._seen[i]:
+                self._seen[i] = value
                 self._sim.mmio_write(BAR_DOORBELLS + 4 * i, value)
 
     def configure(self, state: PciState, msix_enable: bool) -> None:

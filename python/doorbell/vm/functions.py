@@ -9,6 +9,7 @@ them online.
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,14 +20,17 @@ from doorbell.device.pci_config import DEVICE_CONTROL, PciConfig, PciState, VfCo
 from doorbell.device.vfio_user import Loop, Server, serving
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
+from doorbell.nvme.commands import NvmeError
 from doorbell.nvme.constants import Cns, NsAttach
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.memory import HostMemory
 from doorbell.nvme.structures import IdCtrl
-from doorbell.vm.devices import QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
+from doorbell.vm.devices import LAND_CYCLES, QUEUE_PAIRS, RESET_S, SimDevice, say_trouble
 
+PATIENCE_S = 10.0  # with a client that answers no DMA message: the drive puts reads in order, so those of others wait
 RESET_SLICE = 2000  # cycles between two looks at what comes during a reset
 VFS_GO_CYCLES = 50_000  # until the firmware has seen VFs go; a host gives it a second (PCIe 5.0, 9.3.3.3.1)
+PATIENCE_US = 60e6  # in simulated time: media may zero for long what is deleted, or what a client has left
 MPS = 1  # of the PF, and so of all: 256 bytes
 
 
@@ -86,7 +90,7 @@ class FunctionDevice(SimDevice):
         if state.vfs != before:
             self._sim.enable_vfs(state.vfs)
             if state.vfs < before:
-                self._sim.run(VFS_GO_CYCLES, everybody=True)
+                self._pass(VFS_GO_CYCLES)
             for fn in range(before + 1, state.vfs + 1):
                 self.on_new(fn)
 
@@ -102,9 +106,16 @@ class FunctionDevice(SimDevice):
                 raise UserError(f"{what} does not finish its function-level reset, please report: it ends here", 3)
             self._sim.run(RESET_SLICE, everybody=True)
             self.meanwhile(self)
-            while message := self.dma_next():  # the reset waits for reads, and nobody answers these now
-                self.dma_complete(message.id, None)
-        self._sim.run(RESET_SLICE, everybody=True)  # the firmware sees that it is over: software gives it 100 ms
+            self._drop_dma()
+        self._pass(LAND_CYCLES)  # the firmware, too, sees that it is over: software gives it 100 ms
+
+    def _pass(self, cycles: int) -> None:
+        """The others get what has come for them: a message ends a run."""
+        end = self._sim.cycle + cycles
+        while self._sim.cycle < end:
+            self._sim.run(end - self._sim.cycle, everybody=True)
+            self.meanwhile(self)
+            self.dma_fetch()
 
     def close(self) -> None:
         """The drive's end, if this is the PF."""
@@ -121,23 +132,34 @@ class PfHost:
         self._memory = HostMemory(1 << 20, base=1 << 32)
         self.up = False
 
-    def begin(self, *, new: bool = False) -> None:
+    def begin(self, *, new: bool = False, again: bool = False) -> None:
         """Bring the PF up, give each VF a namespace if it has none, and what it can have of queues and interrupts.
 
         new: nobody has written to the drive yet: its capacity is shared out, to each VF what it is to have and the rest
-        to the PF. Raises UserError where there is nothing left to give.
+        to the PF. Raises UserError where there is nothing left to give; again, behind a client of the PF, a line says
+        so, and the other VFs have theirs.
         """
         self._sim.irq_eventfd(0, None)
         self.up = True
-        pf = Driver(self._sim, self._memory)
+        pf = Driver(self._sim, self._memory, admin_timeout_us=PATIENCE_US, ready_timeout_us=PATIENCE_US)
         pf.setup_msix(1)
         pf.enable()
+        most = virtualization.capabilities(pf)
+        if most.vq.primary or most.vi.primary:  # a client has taken them for the PF
+            virtualization.allocate(pf, queues=0, interrupts=0)
+            pf.disable()
+            pf.enable()
         pf.controller = IdCtrl.from_buffer_copy(pf.identify(Cns.CTRL))
         without = [fn for fn in range(1, self._vfs + 1) if not _has_one(pf, fn)]
         if without and new:
             _share_out(pf, self._vfs, self._vf_size)
         elif without:
-            _give_the_rest(pf, without, self._vf_size)
+            try:
+                _give_the_rest(pf, without, self._vf_size)
+            except (UserError, NvmeError) as e:
+                if not again:
+                    raise
+                print(f"doorbell serve: a VF stays without a namespace: {e}", file=sys.stderr, flush=True)
         for fn in range(1, self._vfs + 1):
             virtualization.offline(pf, fn)  # what a client of the PF has given them would be in the way
         most = virtualization.capabilities(pf)
@@ -239,7 +261,7 @@ def serving_functions(
             host.end()
             servers[0].function_is_new()
         elif not servers[0].stopped:
-            host.begin()
+            host.begin(again=True)
 
     with contextlib.ExitStack() as stack:
         devices = [FunctionDevice(sim, fn, vf_vectors if fn else QUEUE_PAIRS + 1, figures_fd) for fn in range(vfs + 1)]
@@ -250,7 +272,8 @@ def serving_functions(
             shape = {"gen": link.gen, "lanes": link.lanes, "bar4": sim.cmb_size}
             config = VfConfig(vf_vectors, **shape) if fn else PfConfig(QUEUE_PAIRS + 1, vfs, **shape)
             where = socket_of_vf(path, fn) if fn else path
-            server = serving(where, device, config, verbose=verbose, on_client=device.attached if fn else attached)
+            told = device.attached if fn else attached
+            server = serving(where, device, config, verbose=verbose, on_client=told, patience_s=PATIENCE_S)
             servers.append(stack.enter_context(server))
         host.begin(new=new)
         loop = Loop(devices[0], servers)

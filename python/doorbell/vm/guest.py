@@ -135,6 +135,12 @@ class Vm:
         for file in self._wanted.files:
             if not file.is_file():
                 raise UserError(f"{file} is not a file: --file wants one", FAILED)
+            if file.stat().st_size >= 1 << 32:
+                raise UserError(f"{file} has 4 GiB or more, which a guest's initramfs cannot hold", FAILED)
+        names = [file.name for file in self._wanted.files]
+        for name in names:
+            if names.count(name) > 1:
+                raise UserError(f"--file: two have the name {name}, and all lie in the guest's /root", FAILED)
         if self._wanted.smp < 1 or self._memory < 256 << 20:
             raise UserError("--smp is at least 1, --mem at least 256M", FAILED)
 

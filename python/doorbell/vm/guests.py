@@ -62,7 +62,7 @@ class Guests:
         self._wanted = guest
         self._scripts = list(scripts) * (count if len(scripts) == 1 else 1)
         self._server = Vm(guest, [*device_args, "--vfs", str(count)])
-        self._codes: dict[int, int] = {}
+        self._codes = dict.fromkeys(range(1, count + 1), FAILED)
 
     def run(self) -> int:
         """The worst of the scripts' exit statuses; FAILED if one did not end."""
@@ -108,14 +108,17 @@ class Guests:
 
     def _follow(self, number: int, vm: Vm, channels: tuple, lines: Lines, log: Path) -> None:
         try:
-            self._codes[number] = vm.follow(*channels)
-        except UserError as e:
-            self._codes[number] = FAILED
+            try:
+                code = vm.follow(*channels)
+            finally:
+                lines.end()
+        except (UserError, OSError) as e:
+            why = e if isinstance(e, UserError) else f"its output cannot be written: {e.strerror}"
             kept = ""
             if not self._wanted.log and log.exists():
                 with contextlib.suppress(OSError):
                     name = tempfile.mkstemp(prefix=f"doorbell-vm-{number}-", suffix=".log")[1]
                     kept = f"; its kernel's console is in {shutil.copy(log, name)}"
-            print(f"doorbell: guest {number}: {e}{kept}", file=sys.stderr, flush=True)
-        finally:
-            lines.end()
+            print(f"doorbell: guest {number}: {why}{kept}", file=sys.stderr, flush=True)
+        else:
+            self._codes[number] = code

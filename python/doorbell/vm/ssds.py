@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -81,12 +82,14 @@ class _Card:
 
     @staticmethod
     def load(file: Path) -> _Card | None:
-        """None: a new card."""
+        """None: a new card: there is no file, an empty one, or one that was ended when it was made."""
         try:
             with open(file, "rb") as f:
-                f.seek(SETTINGS)
+                size = f.seek(0, os.SEEK_END)
+                f.seek(0)
+                own = f.read(SETTINGS)
                 text = f.read(4096).rstrip(b"\0")
-            return _Card(**json.loads(text)) if text else None
+            return None if size in (0, SETTINGS) and not any(own) else _Card(**json.loads(text))
         except FileNotFoundError:
             return None
         except (OSError, TypeError, ValueError) as e:
@@ -140,6 +143,11 @@ def card_with_ssds(
             before = _Card.load(card)
             if before:
                 now.check(card, before)
+                for file in wanted.images:
+                    if _length(file) < each + own:
+                        raise UserError(
+                            f"{file} is missing, or a part of it: {card} was made with {each + own:,} bytes"
+                        )
             new = before is None
         for image in images:
             if image:

@@ -45,6 +45,9 @@ class Page(tornado.web.RequestHandler):
 class Live(tornado.websocket.WebSocketHandler):
     """A client. Tornado lets in pages of this server alone."""
 
+    sending: asyncio.Future[None] | None = None
+    """The last message, until the client has taken it."""
+
     def initialize(self, clients: set[Live]) -> None:
         self.clients = clients
 
@@ -64,13 +67,20 @@ def message() -> str:
     return json.dumps({"runs": runs})
 
 
+def tell(client: Live, text: str) -> None:
+    """Not one that has not taken its last message: it would keep all others waiting. Raises WebSocketClosedError."""
+    if client.sending is None or client.sending.done():
+        client.sending = asyncio.ensure_future(client.write_message(text))
+        client.sending.add_done_callback(lambda sent: sent.cancelled() or sent.exception())  # on_close hears of it, too
+
+
 async def _tell(clients: set[Live]) -> None:
     while True:
         if clients:
             text = message()
             for client in list(clients):
                 try:
-                    await client.write_message(text)
+                    tell(client, text)
                 except tornado.websocket.WebSocketClosedError:
                     clients.discard(client)
         await asyncio.sleep(EVERY_S)

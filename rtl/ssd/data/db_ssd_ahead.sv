@@ -76,7 +76,7 @@ module db_ssd_ahead
   cmd_t              cmd;
 
   // ---- in: what comes late in a cycle has a register
-  logic              new_q, tap_q;            // a command; its tap_cmd
+  logic              new_q, came_q, tap_q;    // a command; it came a cycle ago; its tap_cmd
   logic [1:0]        packet_q;                // a packet of what passes: to the host; to the media, also of a piece
   cmd_t              cmd_q;
   piece_t            piece_q;
@@ -84,7 +84,8 @@ module db_ssd_ahead
   logic [SLOT_W-1:0] tap_slot_q;
   assign s_cmd_ready = {2{!new_q}};           // what waits has room here
   always_ff @(posedge clk) begin
-    new_q <= (s_cmd_valid != '0 || (pass && !m_cmd_ready[!cmd_q.desc.read_engine])) && !rst;
+    new_q  <= (s_cmd_valid != '0 || (pass && !m_cmd_ready[!cmd_q.desc.read_engine])) && !rst;
+    came_q <= s_cmd_valid != '0 && !rst;
     if (s_cmd_valid != '0) begin
       cmd_q   <= s_cmd;
       piece_q <= s_piece;
@@ -165,8 +166,9 @@ module db_ssd_ahead
   logic [SLOT_W-1:0] look_slot, next_slot;
   logic              look_left, look_over, next_valid, end_busy;
   assign busy = inside_q != '0 || new_q || end_busy;
+  // One that waits for its engine has begun once: the engine makes room by what it says here.
   db_ssd_ahead_ranges #(.ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS)) i_ranges (
-    .clk, .rst, .s_begin_valid(new_q && !piece_q.later), .s_begin_slot(cmd_q.slot), .s_media_valid,
+    .clk, .rst, .s_begin_valid(came_q && !piece_q.later), .s_begin_slot(cmd_q.slot), .s_media_valid,
     .s_media_ready, .s_media, .s_media_slot, .m_media_done, .look_slot, .look_left, .look_over,
     .s_next_valid(next_valid), .s_next_slot(next_slot), .m_ask_valid(more_valid), .m_ask_ready(!put), .m_ask(more));
   db_ssd_ahead_end #(.NUM_CMDS(NUM_CMDS)) i_end (

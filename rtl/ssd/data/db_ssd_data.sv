@@ -140,12 +140,15 @@ module db_ssd_data
   end
 
   // Several functions: commands that an engine has room for. What waits, waits in db_ssd_order.
-  // A media that is far away needs more at once.
+  // A media that is far away needs more at once. What is written then waits in db_ssd_ahead with what is read, so the write
+  // engine has room for all: a command for each slot, and those pieces of Dataset Management that are more than that,
+  // of which the window lets one be inside for each two slots.
   localparam int ROOM   = NUM_FN == 1 || NUM_CMDS < 32 || AHEAD ? NUM_CMDS : 32;
-  localparam int WINDOW = AHEAD ? 2048 : DATA_W / 4;
+  localparam int WRITE_ROOM = NUM_FN > 1 && AHEAD ? 2 * NUM_CMDS : ROOM;
+  localparam int WINDOW = !AHEAD ? DATA_W / 4 : NUM_CMDS < 128 ? 8 * PIECE_RANGES * NUM_CMDS / 2 : 2048;
   localparam int READS  = READ_BUF_BYTES / 512;
   localparam int READ_ROOM   = READ_BUF_BYTES > 16384 ? NUM_CMDS : ROOM;
-  localparam int READ_WINDOW = READS > WINDOW ? READS : WINDOW;
+  localparam int READ_WINDOW = AHEAD ? 2048 : READS > WINDOW ? READS : WINDOW;
 
   logic [1:0] cmd_valid, cmd_ready, segs, ended, waiting;  // [0] read engine, [1] write engine
   logic       read_idle, write_idle;
@@ -226,7 +229,7 @@ module db_ssd_data
     .m_copy_range, .media_err(media_err[0]));
 
   db_ssd_write_engine #(
-    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
+    .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(WRITE_ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
     .BUDGET(NUM_FN > 1), .PIECES(NUM_FN > 1)
   ) i_write (
     .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),

@@ -35,7 +35,7 @@ module db_ssd_media_order
   input  logic              m_done_ready,
   output status_t           m_done_status
 );
-  logic    turn_comes, start, skip, run_q, done, end_q, out_q;
+  logic    turn_comes, start, skip, skipped_q, run_q, done, end_q, out_q;
   status_t status_q;
   typedef struct packed {
     logic    any;
@@ -50,7 +50,8 @@ module db_ssd_media_order
   assign m_done_valid  = end_q && m_done_ready;
   assign m_done_status = failed.any ? failed.status
                        : (s_cmd.desc.ranges && prp_status != '0) ? prp_status
-                       : (fua_status != '0)                      ? fua_status : status_q;
+                       : (fua_status != '0)                      ? fua_status
+                       : skipped_q                               ? '0 : status_q;
   assign turn.item_done  = m_done_valid;
   assign turn.packet_end = m_done_valid && s_cmd.desc.ranges;
   assign quiet           = !m_media_valid && !out_q;
@@ -73,8 +74,9 @@ module db_ssd_media_order
   end
 
   always_ff @(posedge clk) begin
-    if (start)     run_q <= 1'b1;
-    else if (done) run_q <= 1'b0;
+    if (turn_comes) skipped_q <= skip;
+    if (start)      run_q <= 1'b1;
+    else if (done)  run_q <= 1'b0;
     if (done || skip)      end_q <= 1'b1;
     else if (m_done_valid) end_q <= 1'b0;
     if (m_media_valid && m_media_ready) out_q <= 1'b1;

@@ -15,7 +15,7 @@ module db_ssd_write_engine
   parameter int DATA_W = 256,    ///< bits: 128, 256, 512
   parameter int ADDR_W = 40,     ///< bits of a media address
   parameter int NUM_CMDS = 128,  ///< command slots: power of two, 2..256
-  parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..NUM_CMDS
+  parameter int ROOM = NUM_CMDS,  ///< commands it has room for: power of two, 2..2 * NUM_CMDS
   parameter int BURST_BYTES = 1024,  ///< of a burst of the media: power of two, 512..4096
   parameter bit SGL = 1'b0,      ///< takes SGLs
   parameter bit BUDGET = 1'b0,   ///< their lists have a limit (db_nvme_sgl_walk)
@@ -107,8 +107,10 @@ module db_ssd_write_engine
     .m_req_valid, .m_req_ready, .m_req, .m_req_user(m_req_slot), .s_list_valid, .s_list_ready,
     .s_list_data, .s_list_info,
     .m_seg_valid, .m_seg_ready, .m_seg, .m_seg_user(m_seg_slot), .m_seg_status(seg_status));
-  // A command has one, so there is always room; of pieces an engine has no more than its window at once.
-  localparam int STATUSES = PIECES && NUM_CMDS < 32 ? 32 : NUM_CMDS;
+  // A command has one, so there is always room. Pieces are more than commands, but no more than have room before the media
+  // side and a few that it has begun.
+  localparam int MOST     = ROOM > NUM_CMDS ? ROOM : NUM_CMDS;
+  localparam int STATUSES = PIECES && MOST < 64 ? 64 : MOST;
   db_fifo #(.WIDTH($bits(status_t)), .DEPTH(STATUSES)) i_status (
     .clk, .rst, .s_valid(m_seg_valid && m_seg_ready && m_seg.last), .s_ready(status_room), .s_data(seg_status),
     .m_valid(status_valid), .m_ready(status_pop), .m_data(prp_status), .level());

@@ -9,7 +9,8 @@
 // A level has 28 bits of bytes and 12 of a byte's fraction, or 20 bits of commands and 20 of a command's fraction: the same
 // adder does for both.
 // Latency: a function with a limit that is charged has no tokens from the next cycle on, until 4 cycles later (more behind
-// other charges) its bucket says how many. Throughput: a charge every 2 cycles; up to 4 of each kind wait.
+// other charges) its bucket says how many. Throughput: a charge every 2 cycles. Decode may see as many commands, with turns
+// beside them: so up to 64 of bytes wait, and 4 of commands, which come first.
 module db_ssd_sq_fn_bucket
   import db_pcie_fn_pkg::*, db_ssd_pkg::*;
 #(
@@ -58,12 +59,14 @@ module db_ssd_sq_fn_bucket
   logic [PLACE_W-1:0]  cmds_place, moved_place;
   logic [6:0]          cmds;
   logic [MOVED_W-1:0]  moved, charge;
-  logic [2:0]          cmds_level, moved_level;
+  logic                cmds_room, moved_room;
+  logic [2:0]          cmds_level;
+  logic [6:0]          moved_level;
   db_fifo #(.WIDTH(PLACE_W + 7), .DEPTH(4), .AROUND(1'b0)) i_cmds (
-    .clk, .rst, .s_valid(s_cmds_valid && counts[0]), .s_ready(), .s_data({s_cmds_place, s_cmds}), .m_valid(cmds_valid),
-    .m_ready(cmds_take), .m_data({cmds_place, cmds}), .level(cmds_level));
-  db_fifo #(.WIDTH(PLACE_W + MOVED_W), .DEPTH(4), .AROUND(1'b0)) i_moved (
-    .clk, .rst, .s_valid(s_moved_valid && counts[1]), .s_ready(), .s_data({s_moved_place, s_moved}),
+    .clk, .rst, .s_valid(s_cmds_valid && counts[0]), .s_ready(cmds_room), .s_data({s_cmds_place, s_cmds}),
+    .m_valid(cmds_valid), .m_ready(cmds_take), .m_data({cmds_place, cmds}), .level(cmds_level));
+  db_fifo #(.WIDTH(PLACE_W + MOVED_W), .DEPTH(64), .AROUND(1'b0)) i_moved (
+    .clk, .rst, .s_valid(s_moved_valid && counts[1]), .s_ready(moved_room), .s_data({s_moved_place, s_moved}),
     .m_valid(moved_valid), .m_ready(moved_take), .m_data({moved_place, moved}), .level(moved_level));
 
   logic               set_q;                  // a limit waits
@@ -189,5 +192,11 @@ module db_ssd_sq_fn_bucket
   assign many = many_q;
 
   logic unused_ok;
-  assign unused_ok = &{1'b0, unused_carry};
+  assign unused_ok = &{1'b0, unused_carry, cmds_room, moved_room};
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) if (!rst) begin
+    if (s_cmds_valid && counts[0]) assert (cmds_room);
+    if (s_moved_valid && counts[1]) assert (moved_room);
+  end
+`endif
 endmodule

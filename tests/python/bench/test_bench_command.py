@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from doorbell import build
-from doorbell.bench import suite
+from doorbell.bench import command, host, suite
 from doorbell.bench.bringup import Arbitration, queue_priorities, start_queues
 from doorbell.bench.jobs import Job, apply_option, parse_job_file, parse_priorities
 from doorbell.bench.runner import run_group
@@ -104,6 +104,15 @@ def test_hosts_have_no_queues_to_give(capfd: pytest.CaptureFixture[str]) -> None
         assert "not for db_host" in capfd.readouterr().err
 
 
+def test_hosts_do_not_trim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """They would write, and it would stand there as trims."""
+    monkeypatch.setattr(host, "open_host", lambda _: pytest.fail("a simulator is opened"))
+    (tmp_path / "jobs.fio").write_text("[a]\nrw=read\nfunction=0\n")
+    for options in (("--rw", "randtrim"), (str(tmp_path / "jobs.fio"),)):
+        assert cli.run(["bench", "--top", "db_host", *options]) == 2
+        assert "not for db_host" in capfd.readouterr().err
+
+
 # ---- pace
 
 
@@ -187,6 +196,27 @@ def test_parameters_are_checked_first(
     assert cli.run(["serve", "--socket", str(tmp_path / "s"), "--param", "NUM_NSS=2"]) == 2
     assert "did you mean NUM_NS?" in capfd.readouterr().err
     assert sorted(f.name for f in tmp_path.iterdir()) == ["s.yaml"]
+
+
+def test_the_width_that_is_shown_is_the_one_that_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    measured: list[tuple[int, dict[str, Any]]] = []
+
+    def no_drive(setup: Any, *_: object, **__: object) -> None:
+        measured.append((setup.data_w, setup.params))
+        raise UserError("no further")
+
+    monkeypatch.setattr(command, "measure", no_drive)
+    for options in (("--param", "DATA_W=512"), ("--param", "DATA_W=128", "--data-w", "128", "--param", "NUM_QP=8"), ()):
+        assert cli.run(["bench", *options]) == 2
+    assert measured == [(512, {}), (128, {"NUM_QP": 8}), (256, {})]
+    for bad, said in ((("--param", "DATA_W=512", "--data-w", "128"), "--data-w says 128"),
+                      (("--param", "DATA_W=64"), "--data-w: 64"), (("--data-w", "0"), "--data-w: 0"),
+                      (("--mrrs", "0"), "--mrrs: 0")):  # fmt: skip
+        capfd.readouterr()
+        assert cli.run(["bench", *bad]) == 2 and said in capfd.readouterr().err
+    assert len(measured) == 3
 
 
 # ---- suites

@@ -20,6 +20,10 @@ def test_words_for_functions() -> None:
     for text in ("", "a", "1-", "-1", "1-b", "1,,2"):
         with pytest.raises(ValueError, match="not a function"):
             parse_functions(text)
+    with pytest.raises(ValueError, match="'3-1' ends before it begins"):
+        parse_functions("0,3-1")  # it would be for all functions if it named none
+    with pytest.raises(ValueError, match="is not a function"):
+        parse_functions("1-99999999999")
 
 
 def test_jobs_by_function() -> None:

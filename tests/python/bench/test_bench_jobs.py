@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 from doorbell.bench.jobs import Job, apply_option, describe, parse_bs, parse_bssplit, parse_distribution, parse_job_file
-from doorbell.bench.runner import Zipf, run_group
+from doorbell.bench.runner import Window, Zipf, rate_of, run_group
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -124,6 +124,17 @@ def test_what_is_drawn() -> None:
     assert set(result.read.sizes) == {4096, 16384} and result.ios == 1500
     assert result.read.bytes == sum(s * n for s, n in result.read.sizes.items())
     assert len({at for _, at, _ in seen}) > 200
+
+
+def test_commands_that_end_together_close_no_window() -> None:
+    """An interrupt may bring the completion with which a window opens and all that are to be measured."""
+    window = Window(Job(rw="read", number_ios=2), 0, 1 << 20, None)
+    for done_ns in (50.0, 100.0, 100.0, 100.0, 140.0):
+        window.seen += 1
+        window.count(True, 4096, 0.0, done_ns)
+        assert window.done is (done_ns == 140.0)
+    rate, _ = rate_of([window])
+    assert rate == 1 / 40
 
 
 def test_sequential_wraps_inside_its_region() -> None:

@@ -74,6 +74,8 @@ def test_fio_json_keys() -> None:
                 "iops_mean",
             } <= side.keys()
             if side["total_ios"]:
+                assert len(side["clat_ns"]["percentile"]) == 17, "those that fio has where nothing is said"
+                assert {"1.000000", "95.000000", "99.500000", "99.990000"} < side["lat_ns"]["percentile"].keys()
                 assert sum(side["clat_ns"]["bins"].values()) == side["clat_ns"]["N"] == side["total_ios"]
                 assert abs(side["bw_bytes"] / side["iops"] - 4096) < 1
             else:

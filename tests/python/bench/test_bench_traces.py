@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from doorbell.bench.jobs import Job
+from doorbell.bench.results import fio_json
 from doorbell.bench.trace_formats import Access, Trace
 from doorbell.bench.traces import UNSORTED, commands, parse_trace, read_trace, replay
+from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
 from doorbell.nvme.driver import Driver
@@ -131,9 +133,11 @@ def test_packed_and_only_the_beginning(tmp_path: Path) -> None:
     assert [a.offset // 4096 for a in read_trace(file, most=5).accesses] == [0, 1, 3, 2, 4]
     with pytest.raises(UserError, match=f":{count + 1}: this is no line"):
         read_trace(file)
-    file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(UserError, match="cannot read the trace"):
-        read_trace(file)
+    whole = file.read_bytes()
+    for damaged in (whole[:100], whole[:50] + bytes(50) + whole[100:], b"no gzip"):
+        file.write_bytes(damaged)
+        with pytest.raises(UserError, match="cannot read the trace"):
+            read_trace(file)
     (tmp_path / "b").write_bytes(b"\x07\xff\xfe\x00")
     with pytest.raises(UserError, match="not a trace in text"):
         read_trace(tmp_path / "b")
@@ -157,6 +161,9 @@ def test_a_disk_that_is_not_there() -> None:
         ("fio version 2 iolog\nf add\n", "no read and no write"),
         ("1,a,0,Read,0,4096,1\n2,b,0,Read,0,4096,1\n", "several disks"),
         ("1,a,0,Trim,0,4096,1\n", "t:1"),
+        ("1,a,0,Read,0,4096,1\n2,a,0,Read,-512,4096,1\n", "t:2"),
+        ("1,a,0,Read,0,-4096,1\n", "t:1"),
+        ("1,a,0,Read,0,99999999999999,1\n", "t:1"),
         (
             "8,0 1 1 0.000000000 1 Q R 0 + 8 [a]\n8,16 1 1 0.000000001 1 Q R 0 + 8 [a]\n",
             "several disks.*8,0 .1., 8,16 .1.",
@@ -224,6 +231,17 @@ def test_replay_faster() -> None:
 def test_replay_as_fast_as_possible() -> None:
     result, _, times = run("iolog_v3.log", afap=True)
     assert times == [0] * 4 and max(result.read.slat_ns) == 0  # type: ignore[attr-defined]
+
+
+def test_as_fast_as_possible_nothing_waits_for_room() -> None:
+    """An access begins when there is some: the whole replay before it is no part of its latency."""
+    d = Driver(FunctionalSsd(media_size=64 << 20), HostMemory(64 << 20))
+    d.start(queues=1, entries=4)
+    trace = Trace("t", "x", [Access(0, False, 4096 * i, 4096) for i in range(20)])
+    result = replay(d, trace, Job(iodepth=1), afap=True)
+    assert result.read.slat_ns == [0] * 20
+    side = fio_json([[result]], limits.Link(), {})["jobs"][0]["read"]
+    assert side["lat_ns"]["mean"] == side["clat_ns"]["mean"] > 0
 
 
 def test_replay_waits_for_room() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from doorbell.bench import workloads
+from doorbell.bench import workload_table, workloads
 from doorbell.bench.synthetic import FILLED, FOOTPRINT, generate, iolog
 from doorbell.bench.trace_formats import Access, Trace
 from doorbell.bench.trace_statistics import split_text, statistics
@@ -259,6 +259,13 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
             workloads.find(missing)
 
 
+def test_accesses_that_are_longer_than_all_that_is_usual(tmp_path: Path) -> None:
+    """One is replayed then, not none."""
+    file = tmp_path / "w.yaml"
+    file.write_text("workloads: {w: {records: {scans: 100, record: 1048576, page: 1048576, most_scanned: 10000}}}")
+    assert workload_table.count_for(workloads.find(str(file))) == 1
+
+
 def test_too_small_a_region() -> None:
     for name in ("devdiv", "ycsb-a"):
         with pytest.raises(UserError, match="--size"):
@@ -338,6 +345,9 @@ def test_list_names_all_and_what_is_published(capsys: pytest.CaptureFixture[str]
         (["--describe"], "need --trace FILE"),
         (["--trace-disk", "0"], "--trace-disk is for --trace"),
         (["--workload", "fiu", "--trace-speed", "2"], "--trace-speed"),
+        (["--workload", "list", "--json", "-"], "--json"),
+        (["--workload", "fiu", "--save-trace", "x.log", "--json", "x.json"], "--json"),
+        (["--speed", "--json", "x.json"], "--json"),
         (["--workload", "fiu", "--top", "db_host"], "--workload"),
         (["--workload", "fiu", "--functions", "2"], "--functions"),
         (["--workload", "fiu", "--save-trace", "/nonexistent/x"], "cannot write"),

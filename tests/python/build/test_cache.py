@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 from doorbell import paths
+from doorbell.build import cache
 from doorbell.build.cache import cached, hash_files, locked, prune, prune_now_and_then
+from doorbell.cli import clean
+from doorbell.errors import UserError
 
 LONG_AGO = time.time() - 2 * 86400
 
@@ -64,6 +69,59 @@ def test_results_made_one_after_the_other_are_looked_through_once(store: Path) -
         assert old.exists() is there
     prune_now_and_then(store, seconds=0)
     assert not old.exists()
+
+
+@pytest.mark.parametrize("command", ["prune", "clean"])
+def test_who_is_killed_while_removing_leaves_nothing_that_looks_whole(
+    store: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Half of an environment or of a simulator would be taken for all of it, until somebody removes it by hand."""
+    made = []
+    thing = cached("thing", 1, lambda folder: [made.append(1), (folder / "f").touch()])
+    age(thing)
+
+    def killed(folder: Path, *_: object, **__: object) -> None:
+        next(f for f in Path(folder).rglob("*") if f.is_file()).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(shutil, "rmtree", killed)
+        prune(store, days=1) if command == "prune" else clean.main(keep_env=False, dry_run=False)
+    assert (cached("thing", 1, lambda folder: [made.append(1), (folder / "f").touch()]) / "f").exists()
+    assert len(made) == 2
+    prune(store, days=1)
+    assert [f.name for f in store.iterdir() if f.suffix != ".lock"] == [thing.name], "what the killed one left goes"
+
+
+def test_what_is_taken_while_others_are_looked_at_stays(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    thing = cached("thing", 1, lambda folder: (folder / "f").touch())
+    age(thing)
+
+    def slow(entry: Path) -> int:
+        assert cached("thing", 1, lambda folder: None) == thing
+        return 1
+
+    monkeypatch.setattr(cache, "size", slow)
+    prune(store, days=1)
+    assert (thing / "f").exists()
+
+
+def test_what_a_killed_compiler_left_is_removed(store: Path) -> None:
+    old, new = store / "0123.77.tmp", store / "0123.78.tmp"
+    for file in (old, new):
+        file.touch()
+    age(old)
+    prune(store)
+    assert list(store.iterdir()) == [new]
+
+
+def test_a_full_disk_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(cache, "open", full, raising=False)  # the lock's file is what is made first
+    with pytest.raises(UserError, match="cannot write to the cache .*No space left"):
+        cached("thing", 1, lambda folder: None)
 
 
 def test_each_build_is_in_the_log_once_and_nothing_else(

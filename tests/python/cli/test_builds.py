@@ -105,6 +105,20 @@ def test_clean(cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     assert cli.run(["clean"]) == 0 and not list(cache.iterdir())
 
 
+def test_clean_leaves_what_is_not_ours(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DOORBELL_CACHE may be a folder that has something else in it, as "set DOORBELL_CACHE to a folder" says."""
+    ours = ("build", "build.pruned", "build.7.gone", "env-1", "env-1.lock", "env-1.log", "env-1.tmp", "env-1.7.gone",
+            "zig", "report", "watch", "fuzz", "mutate", "last-error.txt")  # fmt: skip
+    theirs = ("thesis", "build-2026", "environment", "photos.7.gone")
+    for name in (*ours, *theirs):
+        (cache / name).mkdir(parents=True)
+        (cache / name / "file").touch()
+    assert cli.run(["clean"]) == 0
+    assert {f.name for f in cache.iterdir()} == {*theirs}
+    assert all((cache / name / "file").exists() for name in theirs)
+    assert "thesis" in capsys.readouterr().err
+
+
 def test_objects_are_shared_by_content(cache: Path, tmp_path: Path) -> None:
     (cache / "build").mkdir(parents=True)
     source = tmp_path / "a.cpp"

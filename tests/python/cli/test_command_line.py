@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from doorbell import paths
 from doorbell.cli import main as cli
 from doorbell.cli import testing
 from doorbell.errors import UserError
@@ -45,11 +48,46 @@ def test_errors_are_one_line(
     assert capsys.readouterr().err == text.format(cache=cache)
 
 
+SAYS = """
+import sys
+from doorbell.cli import main
+main.load = lambda name: lambda: print("x" * int(sys.argv[1]))
+sys.exit(main.run(["lint"]))
+"""
+
+
+@pytest.mark.parametrize("much", [10, 100_000])
+def test_a_full_disk_behind_stdout_is_one_line(much: int) -> None:
+    """Whether it shows at the end or while the command says what it has to say."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-c", SAYS, str(much)], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("doorbell: no space left on the device"), done.stderr
+
+
 @pytest.mark.parametrize("line", ["nosuch", "lint --nosuch", "build --data-w x", "build --data-w 100"])
 def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(line.split()) == 2
     err = capsys.readouterr().err
     assert err.startswith("doorbell: ") and err.count("\n") == 1
+
+
+RESULTS = (
+    ["bench", "--backend", "functional", "--json"], ["soak", "--json"], ["fuzz", "files", "--json"],
+    ["mutate", "db_fifo", "--json"], ["compare", "--json"], ["compare", "--record"], ["synth", "--json"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", RESULTS, ids=" ".join)
+def test_where_results_cannot_go_is_said_before_they_are_there(
+    line: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hours of a run would be lost with them: the table comes after the file."""
+    for file, why in ((tmp_path / "no" / "x.json", "there is no folder"), (tmp_path, "it is a folder")):
+        began = time.monotonic()
+        assert cli.run([*line, str(file)]) == 2
+        assert why in capsys.readouterr().err and time.monotonic() - began < 30
+    assert not list(tmp_path.iterdir())
 
 
 def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,6 +112,26 @@ def test_pytest_arguments() -> None:
     assert "not nightly" in plain and "-k" not in plain
     full = testing.pytest_args("fifo", True, 1, ["tests/rtl", "-x"])
     assert "not nightly" not in full and full[-4:] == ["-k", "fifo", "tests/rtl", "-x"]
+
+
+@pytest.mark.parametrize(("option", "fresh"), [("", ""), ("--fresh", "1"), ("--statuses", "1"), ("--nightly", "1")])
+def test_what_has_to_run_all_tests_does(
+    option: str, fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a test that is not run again nobody knows which statuses it has seen."""
+    given: list[str] = []
+
+    def popen(command: list[str], cwd: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
+        given.append(env.get("DOORBELL_FRESH", ""))
+        return real(["true"])
+
+    real = subprocess.Popen
+    monkeypatch.delenv("DOORBELL_FRESH", raising=False)
+    monkeypatch.setattr(paths, "OUT", tmp_path)
+    monkeypatch.setattr(testing.subprocess, "Popen", popen)
+    monkeypatch.setattr(testing.signal, "signal", lambda *_: None)
+    assert cli.run(["test", "--no-lint", *filter(None, [option])]) == 0
+    assert given == [fresh]
 
 
 def test_waves_of_all_tests_are_refused(capfd: pytest.CaptureFixture[str]) -> None:

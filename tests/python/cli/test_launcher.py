@@ -231,6 +231,7 @@ def test_uv_installs_where_pip_has_no_origin_of_its_own(
     assert [" ".join(line.split()[:2]) for line in said] == asked
     assert all("--require-hashes --only-binary :all:" in line for line in said[1:])
     assert all(line.endswith(f"-r {lock}") for line in (said[-1], *said[2:3]))
+    assert ("--ignore-installed" in said[-1]) is (status != 0), "a package that uv has half unpacked is not left so"
     if len(asked) > 2:  # pip was asked for uv alone, with its hashes
         assert (env / "pinned").read_text().split() == ["uv==1.2", "--hash=sha256:11", "--hash=sha256:22"]
         assert not (env / "uv.lock").exists() and not (env / "uv-cache").exists()

@@ -72,3 +72,9 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, capsys: pytest.C
     (tmp_path / "mine").write_text("x")
     assert cli.run(["docs", "--out", str(tmp_path)]) != 0
     assert capsys.readouterr().err.count("\n") == 1 and (tmp_path / "mine").exists()
+
+
+def test_a_file_is_no_folder_for_a_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert cli.run(["docs", "--out", str(tmp_path / "file")]) == 2
+    assert "this is a file" in capsys.readouterr().err and (tmp_path / "file").read_text() == "mine"

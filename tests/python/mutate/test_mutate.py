@@ -104,6 +104,15 @@ def test_every_module_of_a_top_is_asked_of_tests_of_a_top_last() -> None:
     assert [f for f in files if not (paths.ROOT / f).exists()] == []
 
 
+def test_what_has_no_module_is_refused_and_none_counts_twice() -> None:
+    """With nothing to change "0 of 0 were caught" would look as if all were well."""
+    for name in ("docs", "tests/rtl/tb", "/etc", "rtl/nosuch", "db_nosuch"):
+        with pytest.raises(UserError, match="neither a module nor a folder of rtl/"):
+            module_files(["db_fifo", name])
+    common = module_files(["rtl/common"])
+    assert len(common) > 5 and module_files(["rtl/common", "db_fifo", "db_skid"]) == common
+
+
 def test_a_bench_with_another_name_is_found_by_what_it_simulates() -> None:
     """Alone, or in a top made for it."""
     assert ("tests/rtl/nvme/test_db_nvme_sgl.py",) in [c.arguments for c in checks_of("db_nvme_prp") if c.far == 0]
@@ -161,6 +170,20 @@ def test_what_passed_before_is_asked_of_the_usual_cache_and_mutants_have_their_o
     check = Check(("test_cache.py",), 0)
     assert passes(copy, check, 10) == ""
     assert judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 10).outcome == "caught"
+
+
+def test_one_is_not_caught_by_a_limit_that_is_too_short_without_it_too(tmp_path: Path) -> None:
+    """That it passed before, and is not run again, says nothing of how long it takes."""
+    usual = f"os.environ['DOORBELL_CACHE'] == {str(paths.cache())!r}"
+    slow = f"if not {usual}:\n        import time\n        time.sleep(60)"
+    copy, check = copy_with_a_test(tmp_path, slow), Check(("test_x.py",), 0)
+    verdict = judge(copy, Mutant("x.sv", 1, 2, "&", "^", "operator"), [check], 8)
+    assert (verdict.outcome, verdict.caught_by, verdict.ended_after) == ("caught", check, 8)
+    assert passes(copy, check, 60) == ""
+    with pytest.raises(UserError, match=r"test_x.py takes 8 s without a mutant: --limit must be more"):
+        passes(copy, check, 60, False, verdict.ended_after)
+    copy = copy_with_a_test(tmp_path / "quick", "pass")
+    assert passes(copy, check, 60, False, 50) == ""
 
 
 def test_what_fails_without_a_mutant_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,3 +246,17 @@ def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path
     file.write_text("no result\n" + file.read_text())
     with pytest.raises(UserError, match="no result of a mutant"):
         Results(file)
+
+
+def test_two_that_judge_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    file = tmp_path / "mutants.jsonl"
+    children = []
+    for part in range(2):
+        if not (child := os.fork()):
+            known = Results(file)
+            for n in range(100):
+                known.add(Verdict(Mutant("x.sv", n, part, "&", "|", "operator"), "survived", "", 1))
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    assert len(Results(file).rows) == 200

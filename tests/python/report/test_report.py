@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 from doorbell import report, sweep
+from doorbell.errors import UserError
+from doorbell.report import measuring
 from doorbell.report import page as report_page
 from doorbell.report.drawing import bandwidth_svg
 from doorbell.sweep import point
@@ -171,6 +173,23 @@ def test_functions_stand_beside_what_the_pf_has_set() -> None:
     assert bars["VF 2, write"]["y"] == [1.0] * 4
     assert "<td>4.00 2.00 1.00</td>" in page and "<td>9 19 39</td>" in page and "<td>97</td>" in page
     assert not report.make_plan(False, "functional").shares
+
+
+def test_stages_that_cannot_be_measured_are_no_page_without_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = report.make_plan(False, "rtl").stages
+    monkeypatch.setattr(point, "stages", lambda p: {"write" if "write" in p["rw"] else "read": [p["rw"]]})
+    kept = measuring.measure_stages(points, tmp_path)
+    assert kept == {"read": ["randread"], "write": ["randwrite"]}
+
+    def broken(_: point.Point) -> None:
+        raise UserError("the drive broke rules of PCIe or AXI while it ran")
+
+    monkeypatch.setattr(point, "stages", broken)
+    assert measuring.measure_stages(points, tmp_path) == kept, "what was measured before is not measured again"
+    with pytest.raises(UserError, match="broke rules"):
+        measuring.measure_stages(points, tmp_path / "other")
 
 
 class Reader(HTMLParser):

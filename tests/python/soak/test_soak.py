@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
-from itertools import islice
+import time
+from collections import Counter
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from doorbell.errors import UserError
 from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Status
 from doorbell.nvme.model import Mismatch
+from doorbell.soak import run
 from doorbell.soak.command import _say_left_out
 from doorbell.soak.generate import Generator, Shape
 from doorbell.soak.generate_crowd import CrowdGenerator
@@ -22,6 +25,7 @@ from doorbell.soak.judge import Judge, Sent
 from doorbell.soak.model import Blocks, Drive, Space
 from doorbell.soak.near import program_of
 from doorbell.soak.near_kinds import CTR_SLOTS, KINDS
+from doorbell.soak.player import Player
 from doorbell.soak.run import random_steps
 from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import RESETS, SSD_FAULTS, STEPS, Script, Step, checked, load
@@ -92,6 +96,7 @@ def test_bad_script_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (["--replay", "/nowhere.json"], "cannot read /nowhere.json"), (["--out", "/nowhere"], "no such folder"),
     (["--full-load", "1000", "--commands", "5"], "--full-load takes --top"),
     (["--full-load", "1000", "--functions", "2"], "--full-load takes --top"),
+    (["--full-load", "1000"], "at least 100,000 cycles"),
 ])  # fmt: skip
 def test_bad_options_are_one_line(capsys: pytest.CaptureFixture[str], options: list[str], why: str) -> None:
     assert cli.run(["soak", *options]) == 2
@@ -255,6 +260,60 @@ def test_data_of_an_ssd_that_lies_are_not_judged_until_it_is_mended(judge: Judge
     misled = [judge.sent[sent_to(judge, ssd)].misled for ssd in range(2)]
     judge.ssds_mended()
     assert misled == [False, True] and not judge.sent[sent_to(judge, 1)].misled
+
+
+# ---- runs
+
+
+class Slow:
+    """A player whose simulator has to be built."""
+
+    def __init__(self, *_: object) -> None:
+        self.commands, self.ended, self.cycles = 0, Counter[str](), 0
+        time.sleep(0.5)
+
+    def play(self, step: Step) -> None:
+        self.commands += 1
+        time.sleep(0.01)
+
+    def finish(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_minutes_are_those_of_the_run_and_not_of_what_is_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a change of the RTL a short run was over before it had sent anything, and had found nothing wrong."""
+    monkeypatch.setattr(run, "player_of", Slow)
+    outcome = run.play("db_ssd", 1, repeat({"do": "wait"}), seconds=0.3)
+    assert outcome.commands > 3 and 0.3 <= outcome.seconds < 0.5
+
+
+def test_what_nobody_thought_of_is_a_failure_with_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any other: its seed is told, and it becomes a script. What the user did wrong is none."""
+
+    def play(_: Slow, step: Step) -> None:
+        if step["cycles"] == 2:
+            raise errors[0]
+
+    errors: list[Exception] = [KeyError(7)]
+    monkeypatch.setattr(run, "player_of", Slow)
+    monkeypatch.setattr(Slow, "play", play)
+    steps = [{"do": "run", "cycles": n} for n in range(5)]
+    outcome = run.play("db_ssd", 1, steps)
+    assert outcome.failure is not None and outcome.failure.kind == "KeyError" and outcome.steps == steps[:3]
+    assert str(outcome.failure).startswith("7 (in play, test_soak.py:")
+    errors[0] = UserError("no compiler")
+    with pytest.raises(UserError, match="no compiler"):
+        run.play("db_ssd", 1, steps)
+
+
+def test_a_step_that_a_drive_does_not_know_does_nothing() -> None:
+    """Scripts name what may be missing; those of a card, or of several functions, run on a drive with one, too."""
+    player = object.__new__(Player)
+    player.judge, player.steps = Judge(), 0
+    for do in ("offline", "ssd_fault"):
+        player.play({"do": do})
+    assert player.steps == 2
 
 
 # ---- shrinking

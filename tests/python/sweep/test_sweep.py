@@ -102,11 +102,22 @@ def test_the_sources_are_all_that_a_simulator_is_built_of() -> None:
     there = set(point.source_files())
     for folder, suffixes in (
         ("sim", (".cpp", ".h", ".yaml")),
-        ("rtl", (".sv", ".svh")),
-        ("fw", (".c", ".h", ".S", ".ld")),
+        ("rtl", (".sv", ".svh", ".rdl")),
+        ("fw", (".c", ".h", ".S", ".ld", ".py")),
+        ("regs", (".rdl", ".py")),
     ):
         files = {f for f in (paths.ROOT / folder).rglob("*") if f.suffix in suffixes and "test" not in f.name}
         assert files and files <= there, sorted(files - there)[:5]
+
+
+def test_another_firmware_is_another_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was measured with one is not shown as if it were another's."""
+    found = {point.digest()}
+    for text in ("00000000\n", "00000001\n"):
+        (tmp_path / "fw.hex").write_text(text)
+        monkeypatch.setenv("DOORBELL_FIRMWARE", str(tmp_path / "fw.hex"))
+        found.add(point.digest())
+    assert len(found) == 3
 
 
 def test_the_key_depends_on_parameters_and_sources_alone() -> None:
@@ -171,11 +182,19 @@ def test_new_columns_are_added_and_old_rows_stay(tmp_path: Path) -> None:
 
 def test_a_file_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
-    for content in (b"name,age\nx,3\n", b"\xff\xfe\n"):
+    for content in (b"name,age\nx,3\n", b"\xff\xfe\n", b"one line without its end", b"\0"):
         file.write_bytes(content)
         with pytest.raises(UserError, match="not a sweep's results"):
             sweep.Store(file, COLUMNS)
         assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"ke", b"key,sources,bs,mb_s"])
+def test_a_header_that_was_half_written_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "r.csv"
+    file.write_bytes(content)
+    sweep.Store(file, COLUMNS).close()
+    assert file.read_text() == ",".join(COLUMNS) + "\n"
 
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
@@ -184,6 +203,20 @@ def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
         sweep.Store(tmp_path / "r.csv", COLUMNS)
     store.close()
     sweep.Store(tmp_path / "r.csv", COLUMNS).close()
+
+
+def test_restart_takes_no_file_from_under_a_sweep(tmp_path: Path) -> None:
+    """The rows of the first would go to FILE.old, and at its end it would put its file in the place of the second's."""
+    spec, file = spec_file(tmp_path), tmp_path / "r.csv"
+    store = sweep.Store(file, COLUMNS)
+    store.append(row("a", 1))
+    done = call(spec, "--out", file, "--restart")
+    assert done.returncode == 2 and "another sweep or report is writing" in done.stderr
+    store.close()
+    assert [r["key"] for r in rows_of(file)] == ["a"] and not file.with_name("r.csv.old").exists()
+    done = call(spec, "--out", file, "--restart", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["measured"] == 4, done.stderr
+    assert len(rows_of(file)) == 4 and [r["key"] for r in rows_of(file.with_name("r.csv.old"))] == ["a"]
 
 
 # ----------------------------------------------------------------------------------------------------------- running
@@ -287,6 +320,14 @@ def test_wrong_use_is_one_line(tmp_path: Path) -> None:
 def test_worker_with_other_sources_measures_nothing() -> None:
     figures, why = point.task({"backend": "functional"}, "0" * 12)
     assert figures is None and "other sources" in why
+
+
+def test_sources_that_change_while_a_point_is_measured_give_no_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its simulator may be built of the new ones, and the row would stand there as one of the old."""
+    what, before = {"backend": "functional", "number_ios": 20}, point.sources()
+    assert point.task(what, before)[1] == ""
+    monkeypatch.setattr(point, "digest", lambda: "other")
+    assert point.task(what, before) == (None, point.CHANGED)
 
 
 # -------------------------------------------------------------------------------------------------------------- Dask

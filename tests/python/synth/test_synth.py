@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
-from doorbell import paths, synth
+from doorbell import build, paths, synth
 from doorbell.errors import UserError
+from doorbell.synth import yosys
 from doorbell.synth.command import parse_params
 from doorbell.synth.design import elaborate
 from doorbell.synth.netlist import Area, Unit, area, flatten, longest
@@ -34,6 +38,25 @@ def lut(name: str, ins: list[Any], out: int) -> tuple[str, str, dict[str, list[A
 
 def flop(name: str, d: Any, q: int, **more: list[Any]) -> tuple[str, str, dict[str, list[Any]]]:
     return ("FDRE", name, {"C": ["x"], "D": [d], "Q": [q], "CE": ["1"], "R": ["0"], **more})
+
+
+# ---------------------------------------------------------------- yosys
+
+
+def test_yosys_has_the_lock_of_what_it_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes on when who has started it is killed, and nobody begins anew in its folder meanwhile."""
+    monkeypatch.setenv("DOORBELL_CACHE", str(tmp_path))
+    given: list[str] = []
+
+    def run(
+        command: list[str], *, stdout: Any, pass_fds: tuple[int, ...], **_: Any
+    ) -> subprocess.CompletedProcess[str]:
+        given.extend(os.readlink(f"/proc/self/fd/{fd}") for fd in pass_fds)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(yosys.subprocess, "run", run)
+    folder = build.cached("rtlil", "key", lambda out: yosys.run_yosys(["help"], out, "nothing"))
+    assert given == [f"{folder}.lock"]
 
 
 # ---------------------------------------------------------------- counting

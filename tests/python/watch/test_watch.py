@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -19,11 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell import sweep
 from doorbell.device import live
 from doorbell.device.live_events import Activity, begin_of, bin_of
 from doorbell.device.messages import Event
 from doorbell.paths import ROOT
 from doorbell.watch import server
+from own_mounts import own_mounts
 from tornado.httpclient import AsyncHTTPClient, HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -69,6 +72,11 @@ def test_board_speaks_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     assert not run.wanted()  # not so soon
     [(_, shown)] = live.runs()
     assert shown and (shown["ns"], shown["command"], shown["pid"]) == (5, "bench", os.getpid())
+    assert shown["real_s"] <= time.monotonic()
+    run.show({"points": 3, "over": 1})
+    assert (later := next(live.runs())[1]) and later["over"] == 1
+    assert later["real_s"] > shown["real_s"], "the page takes two snapshots of one time for the same"
+    shown = later
     run.show({"long": "x" * live.SIZE})
     assert next(live.runs())[1] == shown
     monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 2 * live.WANTED_S)
@@ -76,6 +84,24 @@ def test_board_speaks_when_it_is_asked(tmp_path: Path, monkeypatch: pytest.Monke
     run.close()
     run.close()
     assert not list(live.runs()) and not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is room for what a run may show before it shows anything: a page of a file that has none is a SIGBUS."""
+    run = board(tmp_path, monkeypatch)
+    assert run.path.stat().st_blocks * 512 >= live.SIZE
+    run.close()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space"):
+        live.Board("bench", "a drive")
+    assert not list(tmp_path.iterdir())
+    store = sweep.Store(tmp_path / "r.csv", sweep.columns_of(points := [{"backend": "functional", "number_ios": 20}]))
+    assert sweep.run(points, store, jobs=1).measured == 1
+    store.close()
 
 
 def test_killed_run_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +116,28 @@ def test_killed_run_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     child.kill()
     child.wait()
     assert not list(live.runs()) and not list(tmp_path.iterdir())
+
+
+FULL = """
+import subprocess, sys
+from pathlib import Path
+from doorbell.device import live
+disk = Path(sys.argv[1])
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", disk], check=True)
+live.folder = lambda: disk
+try:
+    run = live.Board("serve", "a drive")
+    run.show({"long": "x" * (live.SIZE - 1000)})
+except OSError as e:
+    print(e.strerror, list(disk.iterdir()))
+"""
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A run whose file finds no room is not watched; it does not end by a signal."""
+    done = subprocess.run([*own_mounts(), sys.executable, "-c", FULL, tmp_path], check=False, capture_output=True,
+                          text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "No space left on device []\n"), done.stderr
 
 
 def test_copy_of_a_process_leaves_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +235,38 @@ def test_server_tells_pages_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
             mine.close()
 
         asyncio.run(look())
+
+
+class Client:
+    """What the server tells of its messages; one that is asleep takes none."""
+
+    sending = None
+
+    def __init__(self, asleep: bool) -> None:
+        self.asleep, self.got = asleep, 0
+
+    async def write_message(self, text: str) -> None:
+        self.got += 1
+        if self.asleep:
+            await asyncio.Future()
+
+
+def test_a_client_that_does_not_read_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that was stopped, or a laptop whose lid is closed."""
+    monkeypatch.setattr(server, "message", lambda: "{}")
+    monkeypatch.setattr(server, "EVERY_S", 0.001)
+    clients = [Client(asleep) for asleep in (True, False, True)]
+
+    async def look() -> None:
+        telling = asyncio.ensure_future(server._tell(set(clients)))  # type: ignore[arg-type]
+        deadline = time.monotonic() + 10
+        while clients[1].got < 5 and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        telling.cancel()
+
+    asyncio.run(look())
+    assert clients[1].got >= 5
+    assert [c.got for c in clients if c.asleep] == [1, 1], "and nothing piles up for it"
 
 
 def test_page_needs_no_network() -> None:

@@ -133,7 +133,7 @@ def test_path(data_w: int, direction: int, crc: int, sha: int) -> None:
     bench.run(
         __file__,
         "db_csd_path",
-        {"DATA_W": data_w, "DIR": direction, "NUM_CMDS": 16, "CRC32C": crc, "SHA_CORES": sha, "KEY_SLOTS": 2},
+        {"DATA_W": data_w, "DIR": direction, "PACKETS": 16, "CRC32C": crc, "SHA_CORES": sha, "KEY_SLOTS": 2},
         extra_sources=tuple(ops),
         env={"DIR": str(direction), Op.CRC32C.name: str(crc), Op.SHA256.name: str(sha)},
     )

@@ -87,6 +87,28 @@ async def format_nvm(dut):
     assert u(await b.identify(0, nsid=1), 0, 8) in (SECTORS, PAGES)
 
 
+@cocotb.test()
+async def what_was_formatted_before_a_reset_outlasts_power(dut):
+    """Format of two namespaces, and a reset when the first one is done: a host that goes on with what it finds, and is
+    told that it is written, finds the same after power."""
+    b = await started(dut, 23)
+    await b.run(0x0D, nsid=1, dw10=1)
+    for nsid in (1, 2):
+        assert await create(b, 64) == nsid
+        await attach(b, nsid)
+    b.media.clear()
+    b.media_cycles = 20_000
+    await b.send(0x80, nsid=NSID_ALL, dw10=1)
+    await b.until(lambda: len(b.media) == 3, what="the second one's zeroes")
+    await b.disable()
+    b.media_cycles = 10
+    await b.enable()
+    found = table(b)
+    assert [found[nsid][2] for nsid in (1, 2)] == [1, 0]
+    await b.power_cycle()
+    assert table(b) == found
+
+
 @cocotb.test(skip=not LONG)
 async def namespaces(dut):
     """Create, attach, detach, delete: what the data path is told, what the media zeroes, every status."""

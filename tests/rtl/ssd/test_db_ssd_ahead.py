@@ -329,6 +329,61 @@ async def what_passes_waits_for_its_engine(dut: Any) -> None:
 
 
 @cocotb.test()
+async def an_engine_without_room_gives_its_ranges(dut: Any) -> None:
+    """While a command waits for the write engine, which has no more room: else neither would ever go on."""
+    b = Bench(dut, 6)
+    await b.start()
+
+    async def come(slot: int) -> None:
+        dut.s_cmd_valid.value = 2
+        dut.s_cmd.value = CMD.pack(desc=DESC["dsm"], slot=slot, bytes=16)
+        await FallingEdge(dut.clk)
+        dut.s_cmd_valid.value = 0
+        await FallingEdge(dut.clk)
+
+    async def give(slot: int, addr: int) -> None:
+        dut.s_media_valid.value = 1
+        dut.s_media.value = MEDIA_CMD.pack(op=ZERO, addr=addr, bytes=512)
+        dut.s_media_slot.value = slot
+        for _ in range(10):
+            await RisingEdge(dut.clk)
+            taken = bool(dut.s_media_ready.value)
+            await FallingEdge(dut.clk)
+            if taken:
+                break
+        else:
+            raise AssertionError("a range is not taken")
+        dut.s_media_valid.value = 0
+        assert dut.m_media_done.value
+
+    async def told(slot: int, addr: int) -> None:
+        dut.s_completion_valid.value = 1
+        dut.s_completion.value = COMPLETION.pack(slot=slot)
+        dut.m_ahead_ready.value = 1
+        await FallingEdge(dut.clk)
+        dut.s_completion_valid.value = 0
+        for _ in range(20):
+            await RisingEdge(dut.clk)
+            if dut.m_ahead_valid.value:
+                break
+            await FallingEdge(dut.clk)
+        ask = AHEAD.unpack(int(dut.m_ahead.value))
+        assert (ask["slot"], ask["addr"], ask["bytes"]) == (slot, addr, 512)
+        await FallingEdge(dut.clk)
+
+    await come(2)
+    dut.m_cmd_ready.value = 1
+    await come(3)
+    assert dut.m_cmd_valid.value == 2
+    await give(2, 0x1000)
+    await told(2, 0x1000)
+    dut.m_cmd_ready.value = 3
+    await FallingEdge(dut.clk)
+    await give(3, 0x2000)
+    await told(3, 0x2000)
+
+
+@cocotb.test()
 async def each_piece_has_its_packet(dut: Any) -> None:
     """Operators are told once that a Dataset Management in pieces begins, and of each piece that a packet comes."""
     b = Bench(dut, 4)

@@ -34,6 +34,7 @@ class Shares(Functions):
         self.bytes_each = dict.fromkeys(range(self.num_fn), 0)  # of a command's data
         self.to_move: list[int] = []  # functions of commands that decode has not seen
         self.moved: Counter[int] = Counter()
+        self.held = False  # decode sees none of them yet
 
     async def start(self) -> None:
         await super().start()
@@ -47,7 +48,7 @@ class Shares(Functions):
             self.cycle += 1
             if self.cycle % MICROSECOND == 0:
                 d.us_turns.value = 1 - int(d.us_turns.value)
-            moves = bool(self.to_move) and self.cycle % 2 == 0
+            moves = bool(self.to_move) and not self.held and self.cycle % 2 == 0
             d.s_fn_moved_valid.value = int(moves)
             if moves:
                 place = self.to_move.pop(0)
@@ -307,6 +308,31 @@ async def limits_are_kept_within_a_percent(dut: Any, data: int) -> None:
     assert abs(b.served(since)[slow] - unlimited / 3) <= 2 * FETCH_MAX, b.served(since)
 
 
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def no_charge_is_lost(dut: Any) -> None:
+    """Entries that the host's memory has kept come to decode all at once, and turns of one entry go on beside them:
+    commands and bytes of all functions count, as each has limits of both."""
+    b = Shares(dut)
+    await b.start()
+    b.arbitrate(burst=0)
+    await b.clocks(len(b.numbers) + 20)
+    for p in range(b.num_fn):
+        b.bytes_each[p] = 512
+        await b.limit(p, 10, 100_000)
+        await b.limit(p, 10 * 512, 100_000 * 512, True)
+    b.held = True
+    await b.backlog({p: b.queues(p) for p in range(b.num_fn)})
+    while len(b.to_move) < b.num_cmds // 2:
+        await RisingEdge(dut.clk)
+    b.held = False
+    turns = await b.turns_in(100)
+    assert turns > 3, "there are no turns beside"
+    dut.run.value = 0
+    while b.to_move:
+        await RisingEdge(dut.clk)
+    await b.clocks(200)
+
+
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def nothing_is_lost_whatever_changes(dut: Any) -> None:
     """Shares and limits change in traffic of all, queues of a function go and come: every entry once, in order, and no
@@ -356,3 +382,7 @@ def test_db_ssd_sq_shares(num_fn: int, num_qp: int, num_cmds: int, testcase: str
 
 def test_a_guarantee_of_more_slots_than_a_turn_can_have() -> None:
     test_db_ssd_sq_shares(3, 21, 256, "a_guaranteed_share_is_always_there")
+
+
+def test_charges_of_many_functions() -> None:
+    test_db_ssd_sq_shares(17, 68, 128, "no_charge_is_lost")

@@ -65,6 +65,21 @@ class Bench(write_exec.MediaSide):
             self.rows_left.extend((job, i) for i in range(len(job.rows)))
         return job
 
+    def add_write(self, slot: int, sectors: int) -> None:
+        """A Write behind that of the slot before, with pages of its own and no errors."""
+        job = write_exec.Job(WRITE, 512 * sectors * slot, 512 * sectors, slot=slot)
+        walk = prp.make_command(self.rng, self.mem, job.size, 512, errors=False)
+        job.fn, job.prp1, job.prp2 = walk.fn, walk.prp1, walk.prp2
+        n = job.size // (self.width // 8)
+        job.rows = [(self.rng.getrandbits(self.width), int(k == n - 1), self.width // 32, 0) for k in range(n)]
+        at = 0
+        self.lists.add(walk)
+        for s in segments(walk):
+            self.segs.append((job, s, at))
+            at += s[2]
+        self.rows_left.extend((job, k) for k in range(n))
+        self.add(job)
+
     def add(self, job: write_exec.Job) -> None:
         super().add(job)
         self.plan(self.waiting.popleft())  # parts of the pipe may have it before it is taken
@@ -175,18 +190,7 @@ async def a_row_a_cycle(dut: Any) -> None:
         b.write.latency = b.lists.latency = b.data_latency = (30, 30)
         count = max(3, 96 // sectors)
         for i in range(count):
-            job = write_exec.Job(WRITE, 512 * sectors * i, 512 * sectors, slot=i)
-            walk = prp.make_command(b.rng, b.mem, job.size, 512, errors=False)
-            job.fn, job.prp1, job.prp2 = walk.fn, walk.prp1, walk.prp2
-            n = job.size // (b.width // 8)
-            job.rows = [(b.rng.getrandbits(b.width), int(k == n - 1), b.width // 32, 0) for k in range(n)]
-            at = 0
-            b.lists.add(walk)
-            for s in segments(walk):
-                b.segs.append((job, s, at))
-                at += s[2]
-            b.rows_left.extend((job, k) for k in range(n))
-            b.add(job)
+            b.add_write(i, sectors)
         await b.drain()
         cycles = b.w_cycles[len(b.jobs[0].rows) :]  # the first command waits for its list
         bubbles = cycles[-1] - cycles[0] + 1 - len(cycles)
@@ -209,6 +213,22 @@ async def room_for_every_command(dut: Any) -> None:
         await b.step()
     assert not b.cmd.queue, f"{len(b.cmd.queue)} of {slots} commands stand outside"
     b.stalls(0.0)
+    await b.drain()
+
+
+@cocotb.test()
+async def more_pieces_than_slots(dut: Any) -> None:
+    """As many walks as the engine takes while the host's first data does not come, as pieces are more than commands: no
+    result is lost."""
+    b = Bench(dut, 8)
+    await b.start()
+    b.more = 0
+    slots = int(dut.NUM_CMDS.value)
+    for i in range(min(slots + 8, 50)):  # of 512 bytes, as the ring takes no more
+        b.add_write(i, 1)
+    for _ in range(400):
+        await b.step()
+    b.more = write_exec.NEVER
     await b.drain()
 
 
@@ -248,3 +268,9 @@ async def stop_at_any_time(dut: Any) -> None:
 @pytest.mark.parametrize("data_w", bench.WIDTHS)
 def test_db_ssd_write_engine(data_w: int) -> None:
     bench.run(__file__, "db_ssd_write_engine", {"DATA_W": data_w}, env={"DATA_W": str(data_w)})
+
+
+def test_pieces() -> None:
+    parameters = {"DATA_W": 512, "NUM_CMDS": 32, "PIECES": 1}
+    case = "more_pieces_than_slots"
+    bench.run(__file__, "db_ssd_write_engine", parameters, env={"DATA_W": "512"}, testcase=case)

@@ -16,8 +16,10 @@ from test_db_ssd_media_cmd import (
     MISMATCH,
     READ_ERROR,
     TRANSFER_ERROR,
+    WFLUSH,
     WRITE,
     WRITE_FAULT,
+    WZERO,
 )
 from write_exec_bench import MEDIA_BYTES, NEVER, OFFSET_INVALID, OP_NAMES, Bench, Job, random_job, spoil
 
@@ -92,6 +94,22 @@ async def fua_waits_for_its_flush(dut: Any) -> None:
     await b.drain()
     assert jobs[0].done < jobs[1].done and jobs[1].done > jobs[0].done + 190
     assert min(jobs[1].done, *(x.answered for j in jobs[2:] for x in j.bursts)) == jobs[1].done
+
+
+@cocotb.test()
+async def an_aborted_command_is_no_media_error(dut: Any) -> None:
+    """A media command that is passed over has not failed, as the one before it has."""
+    b = Bench(dut, 33)
+    await b.start()
+    b.port.bad = 1.0
+    b.add(Job(WZERO, 0, 512, slot=1))
+    await b.drain()
+    assert b.statuses == {("zero", WRITE_FAULT)}
+    dut.item_aborted.value = 1
+    b.open[2] = Job(WFLUSH, slot=2, media_status=0)  # of which nothing is asked
+    b.cmd.queue.append(b.open[2].packed())
+    await b.drain()
+    dut.item_aborted.value = 0
 
 
 @cocotb.test()

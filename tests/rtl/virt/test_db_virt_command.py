@@ -29,6 +29,8 @@ class Bench:
         self.shift = [9] * NUM
         self.present = self.up = ALL
         self.dead = 0
+        self.fence = 0
+        self.op = FLUSH
         self.fails = 0
         self.card_fails = False
         self.held = False  # no command ends
@@ -39,6 +41,8 @@ class Bench:
         self.sent: list[tuple[int, Command]] = []  # operation, and what was asked for
         self.answers: list[int] = []
         self.open = [0] * NUM
+        self.zeroed = 0  # SSDs, since the last flush
+        self.lost = False  # one of them has been away
         self.cards, self.card_open = 0, False
         self.ready = dict.fromkeys(("s_look_ready", "m_card_ready", "m_cmd_ready"), False)
         self.asked: tuple[int, int, int] | None = None
@@ -75,12 +79,16 @@ class Bench:
             self.ready[name] = self.yes()
             getattr(d, name).value = int(self.ready[name])
         d.ssd.value = ssd_states(self.present, self.up, self.dead, self.shift, rng.randrange(16))
+        d.fence.value = self.fence
         d.s_extent.value = looked_up(self.table, looked, rng)
         ends = 0
         for i in range(NUM):
             if self.open[i] and not self.held and self.yes():
                 self.open[i] -= 1
                 ends |= 1 << i
+        self.lost |= bool(self.zeroed & ~self.present)
+        if self.op == ZERO:
+            self.zeroed |= ends & ~self.fails
         d.s_end_valid.value = ends
         d.s_end_err.value = ends & self.fails | rng.getrandbits(NUM) & ~ends
         card = self.card_open and self.yes()
@@ -96,8 +104,10 @@ class Bench:
         """Commands in any order, and whether there is an error; flushes are told by their SSD alone."""
         flush, zeroes = OP["BLOCK_FLUSH"], OP["BLOCK_ZEROES"]
         if op == FLUSH:
-            there = [(flush, (i, 0, 1)) for i in range(NUM) if self.present >> i & 1 and not size]
-            return there, self.card_fails or any(self.fails >> ssd & 1 for _, (ssd, _, _) in there)
+            asked = 0 if size else self.zeroed if addr else ALL
+            there = [(flush, (i, 0, 1)) for i in range(NUM) if (self.present & asked) >> i & 1]
+            lost = addr and not size and self.lost
+            return there, bool(self.card_fails or lost or any(self.fails >> ssd & 1 for _, (ssd, _, _) in there))
         if op != ZERO:
             return [], True
         found, err = [], False
@@ -118,7 +128,7 @@ class Bench:
 
     async def begin(self, op: int, addr: int = 0, size: int = 0) -> None:
         self.sent, self.answers, self.cards = [], [], 0
-        self.asked = op, addr, size
+        self.asked, self.op = (op, addr, size), op
         while self.asked:
             await self.step()
 
@@ -131,6 +141,8 @@ class Bench:
         assert sorted(self.sent) == sorted(commands)
         assert self.answers == [err]
         assert self.cards == (op == FLUSH)
+        if (op == FLUSH and not size) or (op == ZERO and err):
+            self.zeroed, self.lost = 0, False
 
     async def run(self, op: int, addr: int = 0, size: int = 0) -> None:
         await self.begin(op, addr, size)
@@ -140,7 +152,7 @@ class Bench:
 async def begin(dut: Any, seed: int, rate: float = 1.0) -> Bench:
     b = Bench(dut, seed, rate)
     ports = "ssd s_cmd_valid s_op s_addr s_bytes s_look_ready s_extent m_card_ready s_card_rsp_valid s_card_rsp_err"
-    await start(dut, **dict.fromkeys((*ports.split(), "m_cmd_ready", "s_end_valid", "s_end_err"), 0))
+    await start(dut, **dict.fromkeys((*ports.split(), "fence", "m_cmd_ready", "s_end_valid", "s_end_err"), 0))
     return b
 
 
@@ -174,7 +186,7 @@ async def random_commands(dut: Any) -> None:
         for _ in range(rounds(60, 25)):
             random_state(b)
             op = b.rng.choice((FLUSH, ZERO, ZERO, ZERO, 2, 3))
-            where = (0, b.rng.choice((0, 4096))) if op == FLUSH else random_stretch(b)
+            where = b.rng.choice(((0, 0), (0, 4096), (4096, 0))) if op == FLUSH else random_stretch(b)
             await b.run(op, *where)
 
 
@@ -218,6 +230,48 @@ async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
             case _:
                 b.present = ALL & ~4
         await b.end(op, *where)
+
+
+@cocotb.test()
+async def what_was_zeroed_is_flushed_alone(dut: Any) -> None:
+    """With an address: SSDs that have zeroed nothing are not asked, so one that is dead is nobody else's error. One
+    that has zeroed something and has been away since is."""
+    b = await begin(dut, 9, 0.7)
+    b.table = [Extent(g, g % 2) for g in range(4)]
+    b.dead, b.fails, b.up = 4, 4, ALL & ~4
+    await b.run(ZERO, 0, 2 * GRANULE)
+    await b.run(FLUSH, 4096)
+    assert {ssd for _, (ssd, _, _) in b.sent} == {0, 1} and b.answers == [0]
+    await b.run(FLUSH, 4096)
+    assert not b.sent and b.answers == [0]
+    await b.run(FLUSH)
+    assert b.answers == [1]
+    for back in (False, True):
+        await b.run(ZERO, 0, GRANULE)
+        b.present &= ~1
+        for _ in range(9):
+            await b.step()
+        b.present |= int(back)
+        await b.run(FLUSH, 4096)
+        assert len(b.sent) == int(back) and b.answers == [1]
+        b.present = ALL
+    await b.run(FLUSH, 4096)
+    assert b.answers == [0]
+
+
+@cocotb.test()
+async def zeroes_come_behind_writes_of_before_a_reset(dut: Any) -> None:
+    """An SSD that still has such ones is given none; a flush does not wait for them, nor what is on others."""
+    b = await begin(dut, 8, 0.7)
+    b.fence = 4
+    await b.run(FLUSH)
+    where = 0, 3 * GRANULE
+    await b.begin(ZERO, *where)
+    for _ in range(400):
+        await b.step()
+    assert not b.answers and b.sent and all(ssd != 2 for _, (ssd, _, _) in b.sent)
+    b.fence = 0
+    await b.end(ZERO, *where)
 
 
 @cocotb.test()

@@ -8,8 +8,9 @@ from typing import Any
 
 import cocotb
 import rtl_bench as bench
+from axi_model import ZERO
 from virt_media_bench import FROM, SPAN, Bench, where_first
-from virt_media_ssds import GRANULE, PAGE, PAGES, ROW, SLOTS, shuffled
+from virt_media_ssds import GRANULE, OP, PAGE, PAGES, ROW, SLOTS, shuffled
 
 
 @cocotb.test()
@@ -145,6 +146,28 @@ async def zeroes_of_hosts_wait_for_their_own_ssd(dut: Any) -> None:
     b.present = b.up = 1
     b.zero(home[1], PAGE, err=1)
     await b.settle()
+
+
+@cocotb.test()
+async def the_firmware_zeroes_behind_what_was_written_before_a_reset(dut: Any) -> None:
+    """An SSD does what it has in any order: a Write that a reset has forgotten must not come onto zeros of a Format."""
+    b = Bench(dut, 15)
+    await b.start()
+    last = b.num - 1
+    s, at = b.ssds[last], where_first(b, last)
+    s.stuck = True
+    b.write(at, PAGE)
+    while not b.ending or b.aw or b.w or b.responses:
+        await b.step()
+    b.reset()
+    await b.step()
+    b.command(ZERO, at, PAGE, 0)
+    for _ in range(500):
+        await b.step()
+    assert [c["op"] for c in s.commands] == [OP["BLOCK_WRITE"]]
+    s.stuck = False
+    await b.settle()
+    assert s.ops == ["BLOCK_WRITE", "BLOCK_ZEROES"] and not s.data
 
 
 @cocotb.test()

@@ -5,10 +5,11 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 
 import pytest
 from csd_drive import put
-from csd_functions import NUM_FN, QUEUES, RNG, SHARE, SLOTS, Keys, Work, at_once, key, locked, unharmed
+from csd_functions import NUM_FN, QUEUES, RNG, SHARE, SLOTS, Keys, Work, at_once, functions, key, locked, unharmed
 from doorbell.compute import drive as compute
 from doorbell.compute.operators import Op
 from doorbell.nvme import namespaces, virtualization
@@ -16,9 +17,11 @@ from doorbell.nvme.commands import Command
 from doorbell.nvme.constants import NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.vendor import CsdConfig
+from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
 MIXED = (Op.AES_XTS, Op.AES_CTR, Op.AES_XTS)  # by function
+DSM_AD = 1 << 2
 RESULTS = 4  # of each function in the log page
 
 
@@ -235,3 +238,35 @@ def test_why_sha256_is_the_pfs(csd_works: list[Work]) -> None:
     slow = beside(one, two)
     print(f"beside SHA-256 {slow:.2f} GB/s, beside none {plain:.2f}")
     assert slow < plain / 4
+
+
+@pytest.mark.nightly
+def test_lists_beside_full_queues(make_drive: MakeDrive) -> None:
+    """All slots have a command whose data takes long, and one's list of ranges is more packets than it has slots: each
+    Write is encrypted with its own key all the same."""
+    drives = functions(make_drive, 2, {"NUM_CMDS": 16}, data_w=256, link="gen3x8", host_latency_ns=3000)
+    works = [Work(d, fn + 1, Keys(Op.AES_XTS)) for fn, d in enumerate(drives)]
+    for work in works:
+        key(work, Op.AES_XTS)
+    ranges = b"".join(struct.pack("<IIQ", 0, 1, 1024 + i) for i in range(16))
+    for turn in range(3):
+        for fn, work in enumerate(works):
+            for i in range(7 + fn):
+                slba, data = 16 * turn + 2 * i, RNG.randbytes(512)
+                work.model[512 * slba : 512 * slba + 512] = data
+                work.wrote.add(slba)
+                buffer = work.drive.buffer(512)
+                buffer.write(data)
+                command = work.drive.submit(1 + i % QUEUES, NvmOpc.WRITE, slba, 0, buffer, nsid=work.nsid)
+                work.pending.append((command, {slba}, buffer))
+        buffer = drives[0].buffer(len(ranges))
+        buffer.write(ranges)
+        fields = {"nsid": 1, "cdw10": len(ranges) // 16 - 1, "cdw11": DSM_AD}
+        command = drives[0].submit(2, NvmOpc.DSM, buffer=buffer, nbytes=len(ranges), **fields)
+        works[0].pending.append((command, set(), buffer))
+        for work in works:
+            work.drive.ring()
+        for work in works:
+            work.collect()
+    for work in works:
+        work.check(drives[0])

@@ -450,12 +450,13 @@ def test_other_owners_namespaces(csd_owners: list[Driver]) -> None:
 
 
 @pytest.mark.parametrize("change", ["detach", "delete", "format", "protect"])
-def test_the_other_namespace_goes_meanwhile(make_drive: MakeDrive, change: str) -> None:
+@pytest.mark.parametrize("moments", [(50, 900), pytest.param((400, 1500, 2500), marks=pytest.mark.nightly)])
+def test_the_other_namespace_goes_meanwhile(make_drive: MakeDrive, moments: tuple[int, ...], change: str) -> None:
     """While commands store in it: each has stored its result, or says why not; what it said well is there, and where
     nothing is said it is a whole block of it, or none."""
     rng = random.Random(49)
     ends: set[int] = set()
-    for cycles in (50, 400, 900, 1500, 2500):
+    for cycles in moments:
         drive = two_namespaces(make_drive)
         data = text(rng, drive)
         near.load(drive, 0, HALF.program())

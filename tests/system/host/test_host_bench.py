@@ -200,6 +200,13 @@ def test_recorder_loses_what_does_not_fit() -> None:
     assert not kept.lost and kept.gb_per_s == pytest.approx(3.5, rel=0.01)
 
 
+def test_recorder_of_a_source_that_is_over_at_once_has_no_rate() -> None:
+    """All but what its buffer holds is thrown away, and what is stored meanwhile may be less than nothing."""
+    for size in (2 * MB, 16 * MB):
+        with pytest.raises(UserError, match="too few blocks were stored .* there is no rate"):
+            recorder_bench.measure(replace(TWO, rate=1000), size)
+
+
 @pytest.mark.parametrize("where", ["capture", "read-out"])
 def test_recorder_wrong_data_is_no_figure(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """A byte on a drive is another than the stream's, or than what was read."""

@@ -5,19 +5,25 @@ wrong on the way."""
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import platform
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from doorbell import build
+from doorbell.device.recorder_setup import simulator_params
+from doorbell.record import Recording, Session, capture
 
 NEEDS_QEMU = pytest.mark.skipif(
     platform.machine() != "x86_64" or not shutil.which("apt-get"), reason="QEMU is one of Debian's amd64 packages"
@@ -177,6 +183,95 @@ def test_killed(tmp_path: Path, kind: str, how: signal.Signals) -> None:
             break
         time.sleep(0.1)
     assert not left
+
+
+def test_a_pipe_that_does_not_wait(tmp_path: Path) -> None:
+    """That it has nothing now is not its end."""
+    data = random.Random(6).randbytes(MB)
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    with subprocess.Popen(command("record", "-"), cwd=tmp_path, env=environment(tmp_path), stdin=read,
+                          stdout=subprocess.DEVNULL) as process:  # fmt: skip
+        os.close(read)
+        with open(write, "wb", buffering=0) as pipe:
+            time.sleep(3)
+            for at in range(0, MB, MB // 4):
+                pipe.write(data[at : at + MB // 4])
+                time.sleep(0.2)
+    assert process.returncode == 0
+    assert doorbell(tmp_path, "replay", "-").stdout == data
+
+
+def test_a_drive_that_would_write_over_the_recording(tmp_path: Path) -> None:
+    """db_ssd keeps its settings at the end of its media, where the last blocks of another kind's recording may be."""
+    data = payload(tmp_path / "in", 2 * MB)
+    doorbell(tmp_path, "record", "in")
+    done = doorbell(tmp_path, "replay", "out", "--ssd", "db_ssd", status=2)
+    assert "recording-0.img has no room for what db_ssd keeps there: replay it with --ssd model" in message(done)
+    assert not (tmp_path / "out").exists()
+    assert doorbell(tmp_path, "replay", "-").stdout == data
+
+
+def test_a_source_that_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For longer than drives may take no data: that is not the drives' fault."""
+    module = importlib.import_module("doorbell.record.capture")
+    for name, value in {"SLICE": 64 << 10, "STATE_S": 0.0, "QUIET_S": 3.0}.items():
+        monkeypatch.setattr(module, name, value)
+    data = random.Random(4).randbytes(144 << 10)
+    images = [tmp_path / "a.img", tmp_path / "b.img"]
+    known = Recording(0, "model", [str(image) for image in images])
+    read, write = os.pipe()
+
+    def bring() -> None:
+        with open(write, "wb", buffering=0) as pipe:
+            pipe.write(data[: 96 << 10])
+            time.sleep(4)
+            pipe.write(data[96 << 10 :])
+
+    thread = threading.Thread(target=bring)
+    with open(read, "rb") as pipe, Session("model", images, [MB, MB], rate=0.05) as session:
+        thread.start()
+        figures = capture(session, pipe, None, known, lambda _: None)
+    thread.join()
+    assert (figures["bytes"], figures["blocks_lost"], known.complete) == (len(data), 0, True)
+
+
+def small_disk() -> None:
+    """Files of this process end at 1 MiB, as on a disk that is full: a sparse image looks larger."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MB, MB))
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["to the end", "killed"])
+def test_a_disk_that_is_full(tmp_path: Path, killed: bool) -> None:
+    """Blocks that the drives did not take are said to be lost, whenever it ends, and it is no success."""
+    build.simulator("db_recorder", simulator_params(2, 0))  # no file of it is so small
+    for name in ("a.img", "b.img"):
+        with open(tmp_path / name, "wb") as image:
+            image.truncate(64 * MB)
+    data = random.Random(3).randbytes(4 * MB)
+    state = tmp_path / "a.img.json"
+    args = command("record", "-", "--images", "a.img", "b.img", "--json")
+    with subprocess.Popen(args, cwd=tmp_path, env=environment(tmp_path), preexec_fn=small_disk, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:  # fmt: skip
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(data)
+        if killed:
+            end = time.monotonic() + 400
+            while not (state.exists() and json.loads(state.read_text())["bytes"] > 6 * MB):
+                process.stdin.write(data)
+                assert process.poll() is None and time.monotonic() < end
+            process.kill()
+        process.stdin.close()
+        out, err = process.stdout.read(), process.stderr.read().decode()
+    known = json.loads(state.read_text())
+    assert [run[:2] for run in known["lost"]] == [[drive, MB // 4096] for drive in range(2)]
+    if killed:
+        assert sum(run[2] for run in known["lost"]) * 4096 >= known["bytes"] - 2 * MB
+        return
+    assert process.returncode == 1 and known["complete"], err
+    assert [run[2] for run in known["lost"]] == [MB // 4096] * 2
+    assert json.loads(out)["blocks_lost"] == 512
+    assert err.splitlines()[-1].endswith("512 blocks of the stream are not on the drives")
 
 
 def names(cmdline: Path, folder: Path) -> bool:

@@ -44,6 +44,17 @@ def on_drives(sim: RecorderSim, start: int, blocks: int) -> bytes:
     return b"".join(block(media[k % sim.ports], k // sim.ports) for k in range(blocks * sim.ports))
 
 
+def test_what_the_simulator_would_write_or_read_beyond() -> None:
+    """Buffers are whole blocks, and of how often one is given 32 bits are kept."""
+    with opened() as sim:
+        for bad in (bytearray(BLOCK + 8), bytearray()):
+            with pytest.raises(ValueError, match="blocks of 4096"):
+                sim.start_read(0, 1, bad)
+        for data, times in ((bytearray(BLOCK + 8), 1), (bytearray(BLOCK), 1 << 32)):
+            with pytest.raises(ValueError, match="blocks of 4096"):
+                sim.capture(data, times)
+
+
 def finish(sim: RecorderSim, cycles: int = 5_000_000) -> None:
     sim.run_until(lambda: sim.captured, cycles)
 

@@ -40,6 +40,12 @@ def make() -> Iterator[Make]:
         host.sim.close()
 
 
+def test_requests_without_a_time_limit(make: Make) -> None:
+    host = make({"link_latency_ns": 4000}, cpl_timeout_us=0)
+    assert host.cfg_read(0) == 0xDB02_1234
+    assert host.sim.run(1_000_000, "idle") == "idle"
+
+
 def payload(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
@@ -134,6 +140,13 @@ def test_an_image_that_fails(tmp_path: Path) -> None:
     os.truncate(image, 4096)
     assert (status(0x01, 8192), status(0x02, 8192), status(0x08, 8192), status(0x00, 0)) == (0x280, 0x281, 0x280, 0x280)
     assert status(0x02, 0) == 0 and host.read(host.DATA, 4096) == payload(4096, 1)
+    assert status(0x01, 0) == 0, "it is in the file, but nobody says that it lasts"
+    for opcode in (0x01, 0x08):
+        cid = host.send(1, opcode, nsid=1, prp1=host.DATA, dw12=7 | 1 << 30)
+        assert host.wait(1, cid).status == 0x280, "FUA"
+    host.set(0x14, 4 << 20 | 6 << 16 | 1 << 14 | 1)
+    host.sim.run(100_000)
+    assert host.get(0x1C) >> 1 & 7 == 0b011, "a shutdown that does not end, and a fatal status"
     with pytest.raises(SimError, match="could not be written out"):
         host.sim.close()
     assert host.sim.closed

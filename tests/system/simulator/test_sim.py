@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from doorbell.device.limits import Link
 from doorbell.device.messages import MmioError
+from doorbell.vm.devices import SimDevice
 from endpoint_device import (
     BASE,
     FLUSH,
@@ -400,6 +401,29 @@ def test_message_reads(make: Make) -> None:
     d.sim.dma_complete(m.id, bytes(64))  # too late
     d.wait()
     assert d.status()[0] == 2
+
+
+def test_memory_that_is_taken_away_from_a_served_device(make: Make) -> None:
+    """What its client has not been told of by then it is not told any more: something else may be there."""
+    d = make()
+    device = SimDevice(d.sim)
+    device.map(FAR, 4096, None, True)
+    d.do(WRITE, FAR, 1024)
+    d.sim.run(5000, stop_dma=False)
+    assert device.dma_next()
+    device.unmap(FAR, 4096)
+    device.map(FAR, 4096, None, True)
+    assert not device.dma_next()
+
+
+def test_interrupts_of_a_served_device_that_are_no_vectors(make: Make) -> None:
+    """A guest may have the device write to where interrupts go: that is kept for nobody."""
+    d = make()
+    device = SimDevice(d.sim)
+    for data in (0, 100, 5000):
+        d.do(MSI, MSI_ADDR, data=data)
+    device.run(1000)
+    assert d.sim.counters()["host.irqs"] == 3 and not d.sim.irqs()
 
 
 def test_message_writes_keep_order(make: Make) -> None:

@@ -211,6 +211,19 @@ def test_two_function_level_resets_in_a_row(make: Make) -> None:
         d.sim.flr(5000)
 
 
+def test_card_memory_that_is_not_there(make: Make) -> None:
+    d = make()
+    for access in (d.sim.mmio_read, lambda off: d.sim.mmio_write(off, 1)):
+        with pytest.raises(ValueError, match="card memory has 0 bytes"):
+            access(d.sim.BAR_4)
+
+
+def test_registers_without_a_time_limit(make: Make) -> None:
+    """0 is none, as of every limit."""
+    d = make(mmio_timeout_us=0, link_latency_ns=4000)
+    assert d.sim.mmio_read(0) == 0x0DB00001
+
+
 def test_reads_of_registers_that_nobody_waits_for(make: Make) -> None:
     """They give their place back, answered or not."""
     d = make()

@@ -181,10 +181,50 @@ def test_order_is_kept_for_each_function(make: Make) -> None:
     for _ in range(3):
         assert two.sim.run(500, until_irq=True) == "budget"
         assert not one.sim.irqs(), "it would overtake the write"
-    two.do(MSI, BASE, data=0x1234)  # waits behind it on the way
+    two.do(MSI, BASE, data=0x1234)
+    pf.sim.run(500)
+    assert two.memory[:2] == b"\x34\x12" and not one.sim.irqs()
     assert len(one.sim.dma_pending()) == 1
     pf.sim.run(500)
-    assert len(one.sim.irqs()) == 1 and two.memory[:2] == b"\x34\x12"
+    assert len(one.sim.irqs()) == 1
+
+
+def test_what_comes_behind_messages_that_are_not_delivered(make: Make) -> None:
+    """The caller has fetched them, and says when their owner has them: until then all that comes behind is kept."""
+    pf, one, two = make()
+    one.sim.map(0x7000_0000, 4096, None)
+
+    def begin() -> None:
+        one.do(WRITE, 0x7000_0000, 64)
+        pf.sim.run(500)
+        assert len(one.sim.dma_pending()) == 1
+        one.sim.dma_hold(True)
+        one.do(MSI, BASE, data=0x1234)
+        one.do(MSI, MSI_ADDR, data=1)
+        one.do(WRITE, 0x7000_0000, 64)
+        two.do(MSI, MSI_ADDR, data=2)
+        pf.sim.run(500)
+        assert len(two.sim.irqs()) == 1 and one.sim.dma_kept == 3
+        assert not one.sim.irqs() and not any(one.memory[:2]) and not one.sim.dma_pending()
+
+    begin()
+    one.sim.dma_hold(False)
+    pf.sim.run(500)
+    assert one.memory[:2] == b"\x34\x12" and len(one.sim.irqs()) == len(one.sim.dma_pending()) == 1
+    one.memory[:2] = bytes(2)
+    begin()
+    one.sim.unmap(0x7000_0000, 4096)
+    one.sim.map(0x7000_0000, 4096, None)
+    one.sim.dma_hold(False)
+    pf.sim.run(500)
+    assert one.memory[:2] == b"\x34\x12" and len(one.sim.irqs()) == 1
+    assert not one.sim.dma_pending(), "what is there now is something else"
+    one.memory[:2] = bytes(2)
+    begin()
+    one.sim.flr()
+    one.sim.dma_hold(False)
+    pf.sim.run(500)
+    assert not one.sim.irqs() and not any(one.memory[:2]) and not one.sim.dma_pending() and not one.sim.dma_kept
 
 
 def test_doorbell_pages(make: Make) -> None:
@@ -207,6 +247,20 @@ def test_doorbell_pages(make: Make) -> None:
     pages[1][0] = 0
     devices[2].sim.run(500)
     assert devices[0].sim.counters()["sim.doorbells"] == 3
+
+
+def test_a_page_full_of_doorbells_keeps_nobody_out(make: Make) -> None:
+    """Whose host rings all its doorbells without a pause fills what the simulator takes at once."""
+    _, loud, other = make()
+    pages = [bytearray(4096) for _ in range(2)]
+    for d, page in zip((loud, other), pages):
+        d.sim.doorbell_page(page)
+    for turn in range(20):
+        pages[0][:] = b"\1\0\0\0" * 1024
+        if turn == 10:
+            pages[1][8:12] = b"\2\0\0\0"
+        other.sim.run(200)
+    assert pages[1] == b"\xff" * 4096
 
 
 def test_a_function_that_is_not_enabled_takes_no_access(make: Make) -> None:
@@ -333,6 +387,25 @@ def test_reset_gives_up_messages_of_that_function(make: Make) -> None:
     one.sim.flr()
     pf.sim.run(1000)
     assert pf.status() == UR
+
+
+@pytest.mark.parametrize("taken_away", [False, True], ids=["reset", "taken away"])
+@pytest.mark.parametrize("op", [READ, WRITE])
+def test_no_message_comes_behind_a_reset(make: Make, op: int, taken_away: bool) -> None:
+    """Also of what was on its way then: its owner has been told that nothing touches its memory any more."""
+    pf, one, _ = make(link="gen1x1", mrrs=256)  # requests wait for the wire
+    one.sim.map(0x7000_0000, 4096, None)
+    one.start(op, 0x7000_0000, 2048)
+    while one.sim.run(1000) != "dma":
+        pass
+    assert one.sim.dma_pending()
+    if taken_away:
+        pf.sim.enable_vfs(0)
+    else:
+        one.sim.flr()
+    pf.sim.run(5000)
+    assert not one.sim.dma_pending()
+    assert pf.status()[0] == (8 if op == READ else 0), "unsupported requests"
 
 
 def test_faults_meet_reads_of_their_function(make: Make) -> None:

@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell.device.drives import ModelDrive, ssd_drive
 from doorbell.device.functional import FunctionalSsd
 from doorbell.device.functional_memory import MediaFile
 from doorbell.device.messages import SimError
 from doorbell.device.sim import Sim
+from doorbell.device.switch_sim import SwitchSim
 from doorbell.record.recording import make_image
 from endpoint_device import BASE, FLUSH, LOW, MEDIA_READ, MEDIA_WRITE, READ, SIZE, WRITE, ZERO, Device, library, pattern
 from own_mounts import own_mounts
+from switch_card import BARS, PART, WINDOW, Card
 
 MEDIA = 16 << 20
 CHUNK = 16384  # of one operation of the endpoint
@@ -87,6 +90,21 @@ def test_truncated_image(device: Device, image: Path) -> None:
         assert data[at : at + CHUNK] == pattern(CHUNK, seed)
 
 
+def test_pages_of_a_truncated_image_cost_no_mappings(device: Device, image: Path) -> None:
+    """A process has only so many of them (65,530), and a large image more pages: without one the signal ends it."""
+
+    def mappings() -> int:
+        return len(Path("/proc/self/maps").read_text().splitlines())
+
+    os.truncate(image, 0)
+    before = mappings()
+    for at in range(0, 100 * 8192, 8192):
+        assert errors_of(device, MEDIA_READ, at, 512) > 0
+    assert mappings() < before + 20
+    with pytest.raises(SimError, match="could not be written out"):
+        device.sim.close()
+
+
 def test_truncated_in_a_page(device: Device, image: Path) -> None:
     """What the file has no more of a page does not read as zeros once an access has met the end."""
     end = (4 << 20) + 512
@@ -96,6 +114,57 @@ def test_truncated_in_a_page(device: Device, image: Path) -> None:
     assert errors_of(device, MEDIA_READ, end, 512) > 0 and errors_of(device, MEDIA_READ, 4 << 20, 512) == 0
     with pytest.raises(SimError, match="could not be written out"):
         device.sim.close()
+
+
+def test_image_of_a_drive_in_another_simulation(image: Path) -> None:
+    """An SSD of ours has a library of its own beside the card's. It is told of its image's faults, whichever of the two
+    has the signal's handler."""
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), image=str(image), media_size=MEDIA)
+    card = Card(SwitchSim(library(256, num_ssd=2), [ssd, ModelDrive(size=MEDIA)], ssd_pages=MEDIA // 4096))
+
+    def errors(op: int, at: int) -> int:
+        for register, value in ((0x10, 512), (0x14, at), (0x18, op)):
+            card.poke(BARS[0] + register, value)
+        while card.peek(BARS[0] + 0x20)[3] >> 7:
+            card.sim.run(100)
+        return struct.unpack("<I", card.peek(BARS[0] + ERRORS))[0]
+
+    assert errors(MEDIA_WRITE, 8 << 20) == errors(MEDIA_READ, 8 << 20) == 0
+    os.truncate(image, 4 << 20)
+    assert errors(MEDIA_READ, 8 << 20) == 512 // 32
+    with pytest.raises(SimError, match="could not be written out"):
+        card.sim.close()
+
+
+def test_trouble_of_ssds_is_said(tmp_path: Path) -> None:
+    """Once, and of which: of one of ours, and of a model."""
+    images = [tmp_path / "0", tmp_path / "1"]
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), image=str(images[0]), media_size=MEDIA)
+    model = ModelDrive(size=MEDIA, image=str(images[1]))
+    sim = SwitchSim(library(256, num_ssd=2), [ssd, model], ssd_pages=MEDIA // 4096)
+    assert sim.trouble() is None
+    for image in images:
+        os.truncate(image, 0)
+    with pytest.raises(SimError, match="could not be written out"):
+        sim.ssds.flush(port=1)
+    assert (sim.trouble() or "").startswith(f"SSD 1: {images[1]}: it was truncated") and sim.trouble() is None
+    assert ssd.sim and ssd.sim._lib.media_sync(ssd.sim._h)
+    assert (sim.trouble() or "").startswith(f"SSD 0: {images[0]}: it was truncated") and sim.trouble() is None
+    with pytest.raises(SimError, match="could not be written out"):
+        sim.close()
+
+
+@pytest.mark.parametrize("bad", ["card", "ssd0", "ssd1"])
+def test_all_of_a_card_is_closed(tmp_path: Path, bad: str) -> None:
+    """The image of one fails: the others are written out and free all the same."""
+    images = {name: tmp_path / name for name in ("card", "ssd0", "ssd1")}
+    at = {"window": (WINDOW, 2 * PART), "media_size": MEDIA}
+    ssds = [ssd_drive(library(256), image=str(images[f"ssd{i}"]), **at) for i in range(2)]
+    card = SwitchSim(library(256, num_ssd=2), ssds, ssd_pages=MEDIA // 4096, image=str(images["card"]))
+    os.truncate(images[bad], 0)
+    with pytest.raises(SimError, match="could not be written out"):
+        card.close()
+    assert card.closed and all(ssd.sim and ssd.sim.closed for ssd in ssds)
 
 
 def test_flushes_fail_for_good(image: Path) -> None:

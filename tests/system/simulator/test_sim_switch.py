@@ -85,6 +85,13 @@ def test_commands(make: Make, port: int, data_w: int) -> None:
 # ------------------------------------------------------------------------------------------------- the caller as SSDs
 
 
+def test_sizes_that_no_link_has(make: Make) -> None:
+    card = make(ExternalDrive(), ExternalDrive())
+    for mps, mrrs in ((2048, 512), (192, 512), (256, 8192), (256, 0)):
+        with pytest.raises(ValueError, match="a power of two from 128"):
+            card.sim.ssds.sizes(mps, mrrs)
+
+
 @pytest.mark.parametrize("options", [{}, {"data_w": 512, "mps": 1024}, {"stall_pct": 30, "mps": 128}, {"cq_tlps": 1}])
 def test_answers_go_where_they_belong(make: Make, options: dict[str, Any]) -> None:
     """Both SSDs and the host read and write at once, with the same tags, while the device moves data of its own: each

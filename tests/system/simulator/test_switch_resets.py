@@ -7,16 +7,18 @@ import struct
 from collections.abc import Iterator
 
 import pytest
-from doorbell.device.drives import ExternalDrive, ModelDrive
+from doorbell.device.drives import ExternalDrive, ModelDrive, ssd_drive
 from doorbell.device.messages import SimError
-from endpoint_device import READ
+from endpoint_device import READ, library
 from switch_card import (
     AQA,
     BARS,
+    CAP,
     CSTS,
     IDENTIFY,
     MODEL_SIZE,
     NVM_READ,
+    PART,
     VS,
     WINDOW,
     Make,
@@ -83,6 +85,23 @@ def test_slow_to_be_configured(make: Make) -> None:
     assert struct.unpack("<I", card.peek(BARS[0] + VS)) == (0x20000,)
 
 
+def test_links_of_our_own_drive_go_with_reads_on_them(make: Make) -> None:
+    """Its library has 64 places for reads of registers; none stays taken."""
+    ssd = ssd_drive(library(256), window=(WINDOW, 2 * PART), media_size=MODEL_SIZE, link_latency_ns=2000)
+    card = make(ssd, ModelDrive(size=MODEL_SIZE), cpl_timeout_us=4)
+    for _ in range(70):
+        card.start(READ, BARS[0], 4)
+        card.sim.run(500)
+        card.sim.ssds.link(False)
+        card.wait()
+        card.sim.ssds.link(True)
+        card.sim.run(100)
+    failed = card.status()[0]
+    assert failed == 70
+    card.sim.run(10_000)
+    assert card.peek(BARS[0]) == struct.pack("<I", 0x0DB0_0001) and card.status()[0] == failed
+
+
 # ---------------------------------------------------------------------------------------------------------------- reset
 
 
@@ -114,8 +133,27 @@ def test_device_reset_with_its_reads_on_their_way(make: Make) -> None:
         card.start(READ, BARS[0] + VS, 4)
         card.sim.run(wait)
         card.sim.reset()
-        assert struct.unpack("<I", card.peek(BARS[0] + VS)) == (0x20000,)
+        assert struct.unpack("<I", card.peek(BARS[0] + CAP))[0] & 0xFFFF == 1023
     assert card.status() == (0, 0, 0)
+
+
+def test_device_reset_with_a_read_that_an_ssd_works_on(make: Make) -> None:
+    """What the SSD says to it is not the answer to the next one, though that has the same tag."""
+    card = make(ExternalDrive(link_latency_ns=2000), ModelDrive(size=MODEL_SIZE))
+    sim = card.sim
+    sim.ssds.messages(0)
+    card.start(READ, BARS[0], 4)
+    sim.run(1000)
+    (old,) = sim.ssds.messages(0)
+    sim.reset()
+    card.start(READ, BARS[0] + 4, 4)
+    sim.run(300)  # on its way
+    sim.ssds.answer(old.id, b"old.")
+    sim.run(1000)
+    (new,) = sim.ssds.messages(0)
+    sim.ssds.answer(new.id, b"new.")
+    card.wait()
+    assert card.buffer()[:4] == b"new." and card.status() == (0, 0, 0)
 
 
 def test_power_cycle(make: Make) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
+from doorbell.device.messages import SimError
 from doorbell.nvme.commands import NvmeError, expect
 from doorbell.nvme.constants import DSM_AD, DSM_IDR, NSID_ALL, RW_FUA, RW_LR, WZ_DEAC, Feature, NvmOpc, Status
 from doorbell.nvme.driver import Driver
@@ -171,13 +173,13 @@ def test_chained_lists(drive: Driver) -> None:
         assert drive.read(7, 2048, offset=4, scattered=True, list_offset=list_offset) == data
 
 
-@pytest.mark.parametrize("bad", [2, 4, 511])
+@pytest.mark.parametrize("bad", [2, 4, 7, 8, 4088])
 def test_chain_pointer_offset(drive: Driver, bad: int) -> None:
-    """The pointer to the next list must be 8 byte aligned."""
+    """The pointer to the next list is one to a page: so no list leads to itself without end, as 4088 would."""
     buffer = drive.buffer(64 << 10, scattered=True, list_offset=4088)
     prp1, prp2 = buffer.prps()
     pointer = drive.memory.at(prp2, 8)
-    pointer[:] = (int.from_bytes(pointer, "little") | bad & 7).to_bytes(8, "little")
+    pointer[:] = (prp2 & ~4095 | bad).to_bytes(8, "little")
     command = drive.submit(1, NvmOpc.READ, 0, 127, prp1=prp1, prp2=prp2)
     drive.wait([command])
     expect(command, Status.INVALID_PRP_OFFSET)
@@ -370,6 +372,22 @@ def test_fua_of_what_reads(make_drive: MakeDrive, opcode: int) -> None:
     assert read_us(0) < 20 and flushes() == before
     assert 100 < read_us(RW_FUA) < 120 and flushes() == before + 1
     assert read_us(RW_FUA) < 20 and flushes() == before + 1, "it is durable by now"
+
+
+@pytest.mark.rtl
+def test_fua_of_what_cannot_be_made_durable(make_drive: MakeDrive, tmp_path: Path) -> None:
+    """Nor can it after a Flush that has said so: a Read with FUA fails, one without does not."""
+    image = tmp_path / "image"
+    drive = make_drive(image=str(image), media_size=16 << 20)
+    drive.start(queues=1, entries=16)
+    drive.write(0, b"x" * 512)
+    os.truncate(image, 1 << 20)
+    for _ in range(2):
+        assert status_of(drive, NvmOpc.FLUSH) == Status.WRITE_FAULT
+        assert status_of(drive, NvmOpc.READ, cdw12=RW_FUA) == Status.READ_ERROR
+        assert status_of(drive, NvmOpc.READ) == Status.SUCCESS
+    with pytest.raises(SimError, match="could not be written out"):
+        drive.sim.close()
 
 
 def test_command_identifiers_of_any_value(drive: Driver) -> None:

@@ -16,7 +16,8 @@ from doorbell.cli import main as cli
 from doorbell.device import limits
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.commands import expect
+from doorbell.nvme.constants import AdminOpc, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.memory import Buffer, HostMemory
@@ -211,6 +212,28 @@ def test_bench_json_is_like_fio() -> None:
     assert out["read"]["iops"] > 0 and abs(out["read"]["bw"] * 1024 / out["read"]["iops"] / 4096 - 1) < 0.01
 
 
+def test_functional_log_page_of_any_length() -> None:
+    """One that is longer than any command's data is not made."""
+    drive = functional()
+    drive.start(queues=1, entries=16)
+    log = {"cdw10": LogPage.SMART | 0xFFFF << 16, "cdw11": 0x10}
+    expect(drive.admin_try(AdminOpc.GET_LOG_PAGE, buffer=drive.buffer(4096), **log), Status.INVALID_FIELD)
+
+
+def test_functional_commands_of_a_deleted_queue() -> None:
+    """When the queue is gone nothing of it touches the host's memory any more, nor is it answered in the next queue."""
+    drive = functional(latency_ns=100_000, jitter_ns=0)
+    drive.start(queues=1, entries=16)
+    buffer = drive.buffer(4096)
+    buffer.fill(7)
+    drive.submit(1, NvmOpc.READ, 0, 7, buffer, ring=True)
+    drive.sim.run(1000)
+    assert len(drive.delete_sq(1)) == 1
+    drive.create_sq(1, 16, 1)
+    drive.sim.run(100_000)
+    assert buffer.read() == b"\7" * 4096 and not drive.poll()
+
+
 def test_percentile_is_nearest_rank() -> None:
     import numpy as np
 
@@ -272,6 +295,13 @@ def test_bench_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert cli.run(["bench", "--backend", "functional", *wrong]) != 0
         captured = capsys.readouterr()
         assert captured.err.count("\n") == 1 and captured.err.startswith("doorbell: "), captured.err
+
+
+def test_a_demo_that_broke_a_rule_is_none(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(FunctionalSsd, "errors", lambda _: {"error.mps": 3}, raising=False)
+    assert cli.run(["demo", "--backend", "functional", "--mib", "1", "--json"]) == 2
+    said = capsys.readouterr()
+    assert "broke rules of PCIe or AXI" in said.err and "error.mps" in said.err and not said.out
 
 
 def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ HOSTS = (0xA, 0xB, 0xC)
 KEYS = (0x1111_0000_AAAA_0001, 0x2222_0000_BBBB_0002, 0x3333_0000_CCCC_0003)
 REGISTRANTS = 47
 """There can be, of all namespaces."""
-SLOW = {"media_latency_ns": 200_000}
+SLOW = {"media_latency_ns": 60_000}
 
 
 @pytest.fixture(scope=copies.scope("module"))

@@ -17,7 +17,7 @@ from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
 from doorbell import paths
 from doorbell.device.switch_host import SsdHost
 from doorbell.nvme import hand_over, namespaces, virtual_drives, virtualization
-from doorbell.nvme.commands import Command
+from doorbell.nvme.commands import Command, NvmeError
 from doorbell.nvme.constants import CSTS_SHST_MASK, CSTS_SHST_SHIFT, Cns, NsAttach, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.hand_over import SsdOwner
@@ -105,6 +105,16 @@ def test_a_queue_pair_is_used_as_it_is(lent: Lent) -> None:
     assert lent.owner.drive.identify(Cns.CTRL)[4:24].strip() != b""
     found = hand_over.state(card, OWNED)
     assert (found.owner, found.present, found.up) == (Owner.HANDED, True, True)
+
+
+def test_a_queue_pair_that_the_card_does_not_take(lent: Lent) -> None:
+    """For an SSD that the card has itself: it is gone again, so that the next one may have its number."""
+    data = filled(lent.card)
+    lent.owner.get_back(lent.card, OWNED)
+    with pytest.raises(NvmeError):
+        lent.owner.lend(lent.card, 1 - OWNED, WINDOW)
+    lent.owner.lend(lent.card, OWNED, WINDOW)
+    holds(lent.card, data)
 
 
 @pytest.mark.parametrize(("qid", "entries"), [(3, 8), pytest.param(1, 256, marks=pytest.mark.nightly)])

@@ -13,7 +13,7 @@ from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
 from doorbell.device.drives import ModelDrive
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import AdminOpc, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from traffic import MakeDrive
 
@@ -41,7 +41,7 @@ def striped(make_drive: MakeDrive) -> Driver:
 @pytest.mark.parametrize("lie", [{"dstrd": 10}, {"mpsmin": 1}], ids=["doorbells behind its BAR", "large pages"])
 def test_an_ssd_that_cannot_be_brought_up(make_drive: MakeDrive, lie: dict[str, int]) -> None:
     """It is given up, and nothing is written where another device may be. Its namespaces are errors, the other's are
-    there."""
+    there, can be formatted and deleted."""
     ssds = [ModelDrive(size=SIZE), ModelDrive(size=SIZE, **lie)]
     drive = make_drive(top="db_vcsd", params=PARAMS, ssds=ssds, media_size=PARAMS["NUM_SSD"] * SIZE)
     drive.start(queues=2, entries=64)
@@ -57,6 +57,10 @@ def test_an_ssd_that_cannot_be_brought_up(make_drive: MakeDrive, lie: dict[str, 
     assert [c.status for c in commands] == [Status.SUCCESS, Status.READ_ERROR] * 2
     drive.write(24, bytes(range(256)) * 16)
     assert drive.read(24, 8) == bytes(range(256)) * 16
+    drive.admin_try(AdminOpc.FORMAT_NVM, nsid=mine, cdw10=0).check()
+    assert drive.read(24, 8) == bytes(4096)
+    namespaces.delete(drive, mine)
+    assert namespaces.delete_try(drive, its).status == Status.WRITE_FAULT
 
 
 def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:

@@ -61,3 +61,28 @@ def test_each_function_has_its_own_data(functions: int) -> None:
             buffer.free()
     check_clean(sim)
     sim.close()
+
+
+def test_many_lists_at_once() -> None:
+    """Each command is up to four pieces: more of them than the write engine has room for commands."""
+    params = PARAMS | {"NUM_NS": 2, "NUM_CMDS": 16}
+    sim = open_sim("rtl", top="db_vcsd", data_w=128, num_fn=2, params=params, media_size=32 << 20)
+    members = bring_up(sim, Functions(2, True), [[Job(bs=4096, iodepth=32, numjobs=1)]])
+    commands = []
+    for member in members:
+        drive = member.drive
+        drive.write(0, b"\xa5" * 512 * 16)
+        for ranges in (16, 1, 13, 2, 16, 5, 9, 16):
+            buffer = drive.buffer(16 * ranges)
+            buffer.write(b"".join(struct.pack("<IIQ", 0, 1, i) for i in range(ranges)))
+            fields = {"cdw10": ranges - 1, "cdw11": DSM_AD}
+            commands.append((drive, drive.submit(1, NvmOpc.DSM, buffer=buffer, nbytes=16 * ranges, **fields)))
+    for member in members:
+        member.drive.ring()
+    for drive, command in commands:
+        drive.wait([command])
+        command.check()
+    for member in members:
+        assert member.drive.read(0, 16) == bytes(512 * 16)
+    check_clean(sim)
+    sim.close()

@@ -22,16 +22,16 @@ import vfio_client as vc
 from conftest import BACKEND
 from doorbell.device.messages import SimError
 from doorbell.device.pci_config import PciConfig
-from doorbell.device.vfio_user import serving
+from doorbell.device.vfio_user import Loop, serving
 from doorbell.device.vfio_user.wire import MAX_QUEUED
 from doorbell.errors import UserError
 from doorbell.nvme.commands import expect
-from doorbell.nvme.constants import NvmOpc, Status
+from doorbell.nvme.constants import RW_FUA, Feature, NvmOpc, Status
 from doorbell.vm import devices
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from served_drives import drive_server, exercise, new_driver, running
-from vfio_device import FUZZ, VECTORS, FakeDevice, eventually, memfd, refused
+from vfio_device import FUZZ, VECTORS, FakeDevice, dma, eventually, memfd, refused
 
 OTHER = 0x9_0000_0000
 """Of memory beside the driver's own."""
@@ -143,6 +143,29 @@ def test_a_client_that_takes_no_replies(tmp_path: Path) -> None:
         c.close()
 
 
+def test_a_client_that_sends_much_behind_a_register(tmp_path: Path) -> None:
+    """What waits for the device to answer is bounded."""
+
+    class Slow(FakeDevice):
+        def read_poll(self, handle: int) -> bytes | None:
+            return None
+
+    with serving(tmp_path / "s", Slow(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        c.send(vc.REGION_READ, struct.pack("<QII", 0, vc.BAR0, 4))
+        body = struct.pack("<QII", 0, vc.CONFIG, 1 << 20) + bytes(1 << 20)
+        raw = vc.HEADER.pack(7, vc.REGION_WRITE, 16 + len(body), 0, 0) + body
+        c.sock.setblocking(False)
+        sent, end = 0, time.monotonic() + 20
+        while select.select([], [c.sock], [], 0.5)[1]:
+            assert time.monotonic() < end and sent < 64 << 20
+            with contextlib.suppress(BlockingIOError):
+                sent += c.sock.send(raw[sent % len(raw) :])
+        assert sent < MAX_QUEUED + (3 << 20)
+        c.close()
+
+
 REGISTERS = st.sampled_from([0, 8, 0xC, 0x10, 0x14, 0x1C, 0x20, 0x24, 0x28, 0x2C, 0x30, 0x34, 0x38, 0x40, 0x800, 0x1000,
                              0x1004, 0x1008, 0x1100, 0x1FF8, 0x2000, 0x3000, 0x3FC0])  # fmt: skip
 ACCESS = st.tuples(st.booleans(), REGISTERS, st.integers(0, 7), st.sampled_from([1, 2, 3, 4, 8, 12, 16, 63, 64, 65]),
@@ -220,6 +243,91 @@ def test_a_flood_does_not_keep_it_from_stopping(tmp_path: Path) -> None:
             c.close()
 
 
+# --------------------------------------------------------------------------------------------- clients of one device
+
+
+@contextlib.contextmanager
+def two_clients(
+    tmp_path: Path, *devices: FakeDevice, patience_s: float = 10.0
+) -> Iterator[tuple[vc.Client, vc.Client]]:
+    """Of two functions of one device. What runs is the first."""
+    with contextlib.ExitStack() as stack:
+        names = [str(tmp_path / f"s{i}") for i in range(2)]
+        servers = [stack.enter_context(serving(name, device, PciConfig(VECTORS), patience_s=patience_s))
+                   for name, device in zip(names, devices, strict=True)]  # fmt: skip
+        loop = Loop(devices[0], servers)
+        stack.callback(loop.close)
+        stack.enter_context(running(loop))
+        clients = [vc.Client(name) for name in names]
+        for c in clients:
+            stack.callback(c.close)
+            c.version()
+        yield clients[0], clients[1]
+
+
+def test_unmapping_without_end(tmp_path: Path) -> None:
+    """The device waits for what follows an unmap, but not all the time: the others wait with it."""
+    device = FakeDevice()
+    with two_clients(tmp_path, device, FakeDevice()) as (_, loud):
+        end = time.monotonic() + 2.5
+        while time.monotonic() < end:
+            loud.map(0x1000, 0x1000)
+            loud.unmap(0x1000, 0x1000)
+            if time.monotonic() < end - 1:
+                runs = device.runs
+        assert device.runs > runs + 100
+
+
+def test_unmapping_nothing(tmp_path: Path) -> None:
+    """That is refused, and the device goes on."""
+    device = FakeDevice()
+    with two_clients(tmp_path, device, FakeDevice()) as (_, loud):
+        runs, end = device.runs, time.monotonic() + 0.3
+        while time.monotonic() < end:
+            with refused(errno.ENOENT):
+                loud.unmap(0x1000, 0x1000)
+        assert device.runs > runs + 30
+
+
+def test_resets_without_end(tmp_path: Path) -> None:
+    """Between two of them the others have their turn."""
+
+    class Slow(FakeDevice):
+        def reset(self) -> None:
+            time.sleep(0.02)
+            super().reset()
+
+    with two_clients(tmp_path, FakeDevice(), Slow()) as (other, loud):
+        for _ in range(200):
+            loud.send(vc.RESET)
+        time.sleep(0.05)
+        start = time.monotonic()
+        assert other.read(vc.CONFIG, 0, 4)
+        assert time.monotonic() - start < 1
+        for _ in range(200):
+            loud.receive()
+
+
+@pytest.mark.parametrize("what", ["answers nothing", "takes nothing"])
+def test_memory_that_others_wait_for(tmp_path: Path, what: str) -> None:
+    """A client that does not answer for its memory, or takes no messages, is gone after a while."""
+    device = FakeDevice()
+    with two_clients(tmp_path, FakeDevice(), device, patience_s=0.2) as (other, silent):
+        silent.map(0x1000, 0x1000)
+        if what == "answers nothing":
+            dma(silent, 0x1000, 64, 1)
+        else:
+            raw = vc.HEADER.pack(7, vc.REGION_READ, 32, 0, 0) + struct.pack("<QII", 0, vc.CONFIG, 4096)
+            silent.sock.setblocking(False)
+            sent, end = 0, time.monotonic() + 10
+            while device.maps and time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    sent += silent.sock.send(raw[sent % len(raw) :])
+        eventually(lambda: not device.maps)
+        assert device.resets
+        assert other.read(vc.CONFIG, 0, 4)
+
+
 # ---------------------------------------------------------------------------------------------------------- descriptors
 
 
@@ -241,6 +349,29 @@ def test_many_descriptors(tmp_path: Path) -> None:
         for fd in (null, *many):
             os.close(fd)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_client_that_finds_no_descriptor(tmp_path: Path) -> None:
+    """Others have taken those of the server for a while: it is served when there is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    path = str(tmp_path / "s")
+    with serving(path, FakeDevice(), PciConfig(VECTORS)) as server, running(server):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as late:
+            late.settimeout(5)
+            many: list[int] = []
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+                with contextlib.suppress(OSError):
+                    while True:
+                        many.append(os.dup(late.fileno()))
+                late.connect(path)
+                time.sleep(0.1)
+            finally:
+                for fd in many:
+                    os.close(fd)
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            late.sendall(vc.HEADER.pack(1, vc.VERSION, 20, 0, 0) + struct.pack("<HH", 0, 0))
+            assert late.recv(vc.HEADER.size)[:4] == struct.pack("<HH", 1, vc.VERSION)
 
 
 def test_full_eventfds(tmp_path: Path, backend: str) -> None:
@@ -457,6 +588,39 @@ def test_status_of_a_failing_image(tmp_path: Path, backend: str, capfd: pytest.C
                     driver.wait([command])
                     expect(command, status)
             driver.write(8, b"c" * 4096)
-            assert driver.read(0, 16) == b"a" * 4096 + b"c" * 4096
+            found = driver.read(0, 16)
+    assert found == b"a" * 4096 + b"c" * 4096  # else what went wrong before is hidden by how it ends
     assert image.read_bytes()[:8192] == b"a" * 4096 + b"c" * 4096
     assert capfd.readouterr().err.count("truncated") == 1
+
+
+def test_what_is_to_be_durable_of_a_failing_image(tmp_path: Path, backend: str) -> None:
+    """Once the image could not be written out no command with FUA says that it was, though it finds its block."""
+    image = tmp_path / "image"
+    statuses: list[int] = []
+    with pytest.raises(UserError, match="could not be written out"):
+        with drive_up(tmp_path, image=image, size="16m", backend=backend) as (_, driver):
+            driver.write(0, b"a" * 512)
+            driver.run(driver.submit(1, NvmOpc.READ, 0, 0, driver.buffer(512), cdw12=RW_FUA))
+            os.truncate(image, 1 << 20)
+            for opcode in (NvmOpc.WRITE, NvmOpc.VERIFY, NvmOpc.READ, NvmOpc.WRITE_ZEROES) * 2:
+                buffer = driver.buffer(512) if opcode in (NvmOpc.WRITE, NvmOpc.READ) else None
+                command = driver.submit(1, opcode, 0, 0, buffer, cdw12=RW_FUA)
+                driver.wait([command])
+                statuses.append(command.status)
+    assert statuses == [Status.WRITE_FAULT, Status.READ_ERROR, Status.READ_ERROR, Status.WRITE_FAULT] * 2
+
+
+def test_a_write_cache_that_is_off(tmp_path: Path, backend: str) -> None:
+    image = tmp_path / "image"
+    statuses: list[int] = []
+    with pytest.raises(UserError, match="could not be written out"):
+        with drive_up(tmp_path, image=image, size="16m", backend=backend) as (_, driver):
+            driver.set_features(Feature.VOLATILE_WC, 0)
+            driver.write(0, b"a" * 512)
+            os.truncate(image, 1 << 20)
+            for opcode in (NvmOpc.WRITE, NvmOpc.WRITE_ZEROES):
+                command = driver.submit(1, opcode, 0, 0, driver.buffer(512) if opcode == NvmOpc.WRITE else None)
+                driver.wait([command])
+                statuses.append(command.status)
+    assert statuses == [Status.WRITE_FAULT] * 2

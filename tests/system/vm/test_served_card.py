@@ -196,6 +196,12 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         refused("in use by another process", a, c, card=d)
     with start(a, b):
         pass
+    b.rename(d)
+    refused(f"b is missing, or a part of it: .*a.card was made with {SIZE:,} bytes", a, b)
+    assert not b.exists()
+    b.touch()
+    refused("b is missing, or a part of it", a, b)
+    d.rename(b)
     refused("in another order: --images a b", b, a, card=tmp_path / "a.card")
     refused("without --stripe", a, b, stripe=True)
     refused("2 SSDs, not 4", a, b, c, d)
@@ -207,7 +213,10 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for small in (c, d):
         small.write_bytes(bytes(65536))
     refused("are too small", c, d)
-    refused("is not the memory of a card", a, b, card=a if a.write_bytes(b"x" * SIZE) else a)
+    for text in (b"x" * SIZE, bytes(SIZE), b"x", b"x" * (128 << 10)):  # of others: it stays as it is
+        c.write_bytes(text)
+        refused("is not the memory of a card", a, b, card=c)
+        assert c.read_bytes() == text
 
 
 @pytest.mark.parametrize(("options", "why"), [

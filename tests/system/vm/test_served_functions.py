@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 import vfio_client as vc
 from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
+from doorbell.device.vfio_user import server as vfio_server
+from doorbell.device.vfio_user import wire
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
-from doorbell.nvme.constants import Cns, NvmOpc, Reg
+from doorbell.nvme.constants import AdminOpc, Cns, NvmOpc, Reg
 from doorbell.nvme.driver import Driver
 from doorbell.nvme.errors import ProtocolError
 from doorbell.nvme.structures import IdNs
-from doorbell.vm import serve
+from doorbell.vm import functions, serve
 from served_drives import exercise, new_driver, running
 
 pytestmark = pytest.mark.rtl
@@ -97,6 +99,59 @@ def test_a_client_that_goes_is_no_matter_to_the_others(tmp_path: Path) -> None:
             drive.close()
 
 
+@pytest.mark.parametrize("most", [128 << 20, 1 << 16], ids=["kept for it", "cut off"])
+def test_a_client_that_takes_no_messages_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Its queues are in memory that is shared, and the data of its reads are messages. Others work, and are reset."""
+    monkeypatch.setattr(wire, "MAX_QUEUED", 1 << 14)
+    monkeypatch.setattr(vfio_server, "MAX_DMA", most)
+    monkeypatch.setattr(functions, "PATIENCE_S", 60.0)
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2])
+        data = bytes(range(256)) * 32
+        driver.write(0, data)
+        size, at = 1 << 20, 1 << 40
+        memory = bytearray(size)
+        drive.client.map(at, size)
+        drive.client.memory.append((at, size, memory))
+        reads = [
+            driver.submit(1 + i % 2, NvmOpc.READ, 0, 15, prp1=at + 8192 * i, prp2=at + 8192 * i + 4096)
+            for i in range(28)
+        ]
+        driver.ring()
+        exercise(other, ios=3)
+        other.flr()
+        other.start(queues=2, entries=16)
+        exercise(other, ios=3)
+        if most == 1 << 16:
+            with pytest.raises(ConnectionError):
+                driver.wait(reads)
+        else:
+            driver.wait(reads)
+            assert memory[: 28 * 8192] == data * 28
+            exercise(driver, ios=3)
+        for one in (drive, other_drive):
+            one.close()
+
+
+def test_a_client_that_answers_no_messages_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it has time for it the others wait: the drive puts reads in order."""
+    monkeypatch.setattr(functions, "PATIENCE_S", 1.0)
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1], messages=True), up(paths[2])
+        busy(driver)
+        exercise(other, ios=3)
+        time.sleep(1.5)
+        with pytest.raises(ConnectionError):
+            driver.wait()
+        drive.close()
+        drive, driver = up(paths[1], messages=True)
+        exercise(driver, ios=3)
+        for one in (drive, other_drive):
+            one.close()
+
+
 @pytest.mark.parametrize(
     "messages", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["shared memory", "messages"]
 )
@@ -164,6 +219,90 @@ def test_a_client_of_the_pf_may_take_vfs_away(tmp_path: Path) -> None:
             drive.close()
 
 
+def hold(drive: vc.Drive, driver: Driver) -> None:
+    """A Write is under way of a client whose memory is messages. It answers for all but the data."""
+    buffer = driver.buffer(64 * 512)
+    driver.submit(1, NvmOpc.WRITE, 0, 63, buffer, ring=True)
+    held = 0
+    while held < 8:
+        number, command, _, _, body, _ = drive.client.receive()
+        if command == vc.DMA_READ and struct.unpack_from("<Q", body)[0] & ~4095 in buffer.pages:
+            drive.client.requests.append((number, command, body))
+            held += 1
+        else:
+            drive.client.answer_dma(number, command, body)
+
+
+def test_a_reset_beside_memory_that_is_messages(tmp_path: Path) -> None:
+    """What the reset function has under way may stand behind data that another client sends meanwhile."""
+    with served(tmp_path) as paths:
+        (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2], messages=True)
+        hold(other_drive, other)
+        for q in (1, 2):
+            driver.submit(q, NvmOpc.WRITE, 0, 63, driver.buffer(64 * 512), ring=True)
+        time.sleep(0.1)
+        start = time.monotonic()
+        drive.client.send(vc.RESET)
+        time.sleep(0.1)
+        other.wait()
+        assert drive.client.receive()[1] == vc.RESET and time.monotonic() - start < 10
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        exercise(driver, ios=3)
+        exercise(other, ios=3)
+        drive.close()
+        other_drive.close()
+
+
+@pytest.mark.parametrize("how", ["work", "reset"])
+def test_memory_that_is_messages_and_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Its client is gone after a while, as others' Writes and resets stand behind it."""
+    monkeypatch.setattr(functions, "PATIENCE_S", 2.0)
+    with served(tmp_path) as paths:
+        (drive, driver), (silent_drive, silent) = up(paths[1]), up(paths[2], messages=True)
+        hold(silent_drive, silent)
+        start = time.monotonic()
+        if how == "work":
+            exercise(driver, ios=3)
+        else:
+            driver.submit(1, NvmOpc.WRITE, 0, 63, driver.buffer(64 * 512), ring=True)
+            time.sleep(0.1)
+            drive.client.ask(vc.RESET)
+            driver._forget_queues()
+            driver.start(queues=2, entries=16)
+        assert time.monotonic() - start < 15
+        with pytest.raises(ConnectionError):
+            while True:
+                silent_drive.client.receive()
+        silent_drive.close()
+        exercise(driver, ios=3)
+        drive.close()
+
+
+def test_memory_that_is_messages_and_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor do others wait for a client that takes no messages in the middle of many; it is gone after a while."""
+    monkeypatch.setattr(functions, "PATIENCE_S", 2.0)
+    with served(tmp_path) as paths:
+        (drive, driver), (silent_drive, silent) = up(paths[1]), up(paths[2], messages=True)
+        exercise(silent, ios=2)
+        for i in range(14):
+            silent.submit(1 + i % 2, NvmOpc.READ, 0, 2047, silent.buffer(1 << 20))
+        silent.ring()
+        written = 0
+        while written < 2000:  # then what the commands are, and where their data goes, is known
+            number, command, _, _, body, _ = silent_drive.client.receive()
+            silent_drive.client.answer_dma(number, command, body)
+            written += command == vc.DMA_WRITE
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            exercise(driver, ios=2)
+        with pytest.raises(ConnectionError):
+            while True:
+                silent_drive.client.receive()
+        silent_drive.close()
+        drive.close()
+
+
 def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
     """Not with what the server gave them while it had the PF: the client may give all there is to one."""
     with served(tmp_path) as paths:
@@ -171,6 +310,52 @@ def test_a_client_of_the_pf_finds_vfs_with_nothing(tmp_path: Path) -> None:
         assert [(s.scs, s.nvq, s.nvi) for s in virtualization.secondaries(pf)] == [(0, 0, 0)] * VFS
         virtualization.assign(pf, 1, queues=virtualization.capabilities(pf).vq.secondary_max - 1, interrupts=8)
         drive.close()
+
+
+@pytest.mark.nightly
+def test_media_that_zero_slowly(tmp_path: Path) -> None:
+    """The server waits for them when it shares the drive out, and behind a client of the PF that has begun a Format."""
+    with served(tmp_path, zero_gbps=1.5) as paths:
+        drive, pf = up(paths[0])
+        pf.submit(0, AdminOpc.FORMAT_NVM, nsid=1, cdw10=1 << 9, cdw11=0, cdw12=0, ring=True)
+        pf.read32(Reg.CSTS)  # it has begun
+        drive.close()
+        drive, driver = up(paths[1])
+        exercise(driver, ios=3)
+        drive.close()
+
+
+def test_what_a_client_of_the_pf_took_is_the_vfs_again(tmp_path: Path) -> None:
+    """Of flexible queues and interrupts: it has all of them, and goes."""
+    with served(tmp_path) as paths:
+        drive, pf = up(paths[0])
+        most = virtualization.capabilities(pf)
+        virtualization.allocate(pf, queues=most.vq.total - VFS, interrupts=most.vi.total)
+        drive.close()
+        for path in paths[1:]:
+            drive, driver = up(path)
+            exercise(driver, ios=3)
+            drive.close()
+
+
+def test_a_namespace_that_a_client_of_the_pf_took_is_one_vfs_matter(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """There is none for VF 2, and no room for one: VF 1 has its own."""
+    with served(tmp_path) as paths:
+        (pf_drive, pf), (drive, driver), _ = up_all(paths)
+        driver.write(0, b"1" * 4096)
+        namespaces.delete(pf, 3)
+        namespaces.attach(pf, namespaces.create(pf, namespaces.capacity(pf)[1] // 512))
+        pf_drive.close()
+        while driver.read32(Reg.CC):
+            time.sleep(0.01)
+        driver._forget_queues()
+        driver.start(queues=2, entries=16)
+        assert driver.read(0, 8) == b"1" * 4096
+        exercise(driver, ios=3)
+        drive.close()
+        assert "a VF stays without a namespace" in capfd.readouterr().err
 
 
 @pytest.mark.nightly

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 import vfio_client as vc
+from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
 from doorbell.device.vfio_user import serving
 from doorbell.errors import UserError
+from served_drives import running
 from vfio_device import FIRE, LEVEL, VECTORS, FakeDevice, device_served, dma, eventually, memfd, refused
 
 
@@ -225,6 +227,23 @@ def test_dma_through_descriptors(client: vc.Client, device: FakeDevice) -> None:
     os.close(fd)
 
 
+def test_memory_of_huge_pages(client: vc.Client, device: FakeDevice) -> None:
+    """Pieces of it need not begin and end with one: a PC has a hole in its first."""
+    try:
+        fd = os.memfd_create("huge", os.MFD_HUGETLB)
+    except OSError as e:
+        pytest.skip(f"no huge pages: {e}")
+    os.ftruncate(fd, 8 << 20)
+    for base, size in ((0, 0xA0000), (0xC0000, 0x40000), (2 << 20, 4 << 20)):
+        try:
+            client.map(base, size, fd, base)
+        except vc.ServerError as e:
+            assert e.number == errno.ENOMEM, "there are none, but one may ask for them"
+        else:
+            client.unmap(base, size)
+    os.close(fd)
+
+
 def test_dma_by_messages(client: vc.Client, device: FakeDevice) -> None:
     memory = bytearray(random.Random(1).randbytes(0x2000))
     client.memory.append((0x5000, 0x2000, memory))
@@ -264,6 +283,39 @@ def test_dma_by_messages(client: vc.Client, device: FakeDevice) -> None:
     client.sock.sendall(vc.HEADER.pack(late[0], late[1], 48, 1, 0) + late[4][:16] + b"x" * 16)
     client.read(vc.CONFIG, 0, 4)
     assert device.answered == answered
+
+
+def test_a_register_does_not_overtake_what_was_written(tmp_path: Path) -> None:
+    """Who reads that a device has stopped may take his memory back."""
+
+    class Writer(FakeDevice):
+        def run(self, cycles: int) -> None:
+            super().run(cycles)
+            if any(when == self.runs for _, _, when in self.reads.values()):
+                self.requests.append(DmaRequest(99, 0x5000, 4, b"last"))
+
+    with serving(tmp_path / "s", Writer(), PciConfig(VECTORS)) as server, running(server):
+        c = vc.Client(str(tmp_path / "s"))
+        c.version()
+        c.map(0x5000, 0x1000)
+        for _ in range(20):
+            c.read(vc.BAR0, 0, 4)
+            assert [body[16:] for _, _, body in c.requests] == [b"last"]
+            c.serve_dma()
+        c.close()
+
+
+def test_a_register_does_not_overtake_what_is_kept(client: vc.Client, device: FakeDevice) -> None:
+    """Behind what the client has not answered; it may do so only when it has the register's value."""
+    client.map(0x5000, 0x1000)
+    for text, done in ((b"one", lambda: device.held), (b"two", lambda: device.kept)):
+        device.buffer[:] = text
+        dma(client, 0x5000, 3, 2)
+        eventually(done)
+    client.send(vc.REGION_READ, struct.pack("<QII", 0x40, vc.BAR0, 4))
+    got = [client.receive() for _ in range(2 - len(client.requests) + 1)]
+    assert [body[16:] for _, _, body in client.requests] + [m[4][16:] for m in got[:-1]] == [b"one", b"two"]
+    assert got[-1][1] == vc.REGION_READ
 
 
 def test_unmap_while_busy(client: vc.Client, device: FakeDevice) -> None:
@@ -335,6 +387,51 @@ def test_vectors_that_were_away(client: vc.Client, device: FakeDevice) -> None:
     assert not select.select(fds, [], [], 0.1)[0]
     for fd in fds:
         os.close(fd)
+
+
+@pytest.mark.parametrize("index", [vc.MSIX, vc.INTX], ids=["msix", "intx"])
+def test_interrupts_behind_messages(client: vc.Client, device: FakeDevice, index: int) -> None:
+    """A client is told when it has answered what was written before."""
+    memory = bytearray(0x1000)
+    client.memory.append((0x5000, 0x1000, memory))
+    client.map(0x5000, 0x1000)
+    fd, unmask = os.eventfd(0, os.EFD_NONBLOCK), os.eventfd(0, os.EFD_NONBLOCK)
+    client.set_irqs(0x24, index, 0, 1, fds=[fd])
+    if index == vc.INTX:
+        client.set_irqs(0x14, index, 0, 1, fds=[unmask])
+
+    def interrupt() -> None:
+        client.write(vc.BAR0, FIRE if index == vc.MSIX else LEVEL, struct.pack("<I", index == vc.INTX))
+
+    def fired(seconds: float = 0.05) -> bool:
+        return bool(select.select([fd], [], [], seconds)[0])
+
+    for text in (b"one", b"two"):
+        device.buffer[:] = text
+        dma(client, 0x5000, 3, 2)
+        while not client.requests:
+            client.read(vc.CONFIG, 0, 4)
+        interrupt()
+        assert not fired()
+        dma(client, 0x5010, 3, 2)  # what comes later is of no interest
+        client.answer_dma(*client.requests.popleft())
+        assert fired(5) and os.eventfd_read(fd) == 1 and memory[:3] == text
+        if index == vc.MSIX:
+            interrupt()
+            while not client.requests:
+                client.read(vc.CONFIG, 0, 4)
+            assert not fired()
+        else:
+            client.write(vc.BAR0, LEVEL, b"\0\0\0\0")
+            os.eventfd_write(unmask, 1)
+        client.serve_dma(1)
+        if index == vc.MSIX:
+            assert fired(5) and os.eventfd_read(fd) == 1
+    interrupt()
+    assert fired(5), "nothing was written"
+    client.ask(vc.RESET)
+    os.close(fd)
+    os.close(unmask)
 
 
 def test_bad_set_irqs(client: vc.Client) -> None:

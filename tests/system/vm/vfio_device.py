@@ -8,7 +8,8 @@ import os
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class FakeDevice:
         self.reads: dict[int, tuple[int, int, int]] = {}
         self.requests: deque[DmaRequest] = deque()
         self.waiting: dict[int, DmaRequest] = {}
+        self.held = False
+        self.kept: deque[Callable[[], None]] = deque()  # what it has said while it was held
         self.failed = 0
         self.answered = 0
         self.doorbells: list[tuple[int, int]] = []
@@ -64,7 +67,7 @@ class FakeDevice:
         if offset == DMA_GO:
             self.dma(write=word == 2)
         elif offset == FIRE and (fd := self.fds.get(word, -1)) >= 0 and self.msix_enable:
-            os.eventfd_write(fd, 1)
+            self.say(partial(os.eventfd_write, fd, 1))
         elif offset == LEVEL:
             self.intx = bool(word)
 
@@ -75,15 +78,24 @@ class FakeDevice:
                 self.next += 1
                 data = bytes(self.buffer[:size]) if write else None
                 if pointer is None:
-                    self.requests.append(DmaRequest(self.next, address, size, data))
-                    if not write:
-                        self.waiting[self.next] = self.requests[-1]
+                    request = DmaRequest(self.next, address, size, data)
+                    if write:
+                        self.say(partial(self.requests.append, request))
+                    else:
+                        self.requests.append(request)
+                        self.waiting[self.next] = request
                 elif data is None:
                     self.buffer[:] = ctypes.string_at(pointer + address - base, size)
                 elif writable:
                     ctypes.memmove(pointer + address - base, data, size)
                 return
         self.failed += 1
+
+    def say(self, what: Callable[[], None]) -> None:
+        if self.held or self.kept:
+            self.kept.append(what)
+        else:
+            what()
 
     def read_start(self, offset: int, size: int) -> int:
         self.next += 1
@@ -102,10 +114,18 @@ class FakeDevice:
 
     def run(self, cycles: int) -> None:
         self.runs += 1
+        while self.kept and not self.held:
+            self.kept.popleft()()
         for i in range(8):
             if self.page[i] != EMPTY:
                 self.doorbells.append((i, self.page[i]))
                 self.page[i] = EMPTY
+
+    def dma_fetch(self) -> int:
+        return len(self.kept)
+
+    def dma_hold(self, on: bool) -> None:
+        self.held = on
 
     def dma_next(self) -> DmaRequest | None:
         return self.requests.popleft() if self.requests else None
@@ -137,6 +157,7 @@ class FakeDevice:
         for request in self.requests:
             self.waiting.pop(request.id, None)
         self.requests.clear()
+        self.kept.clear()
 
 
 def device_served(tmp_path: Path, device: FakeDevice) -> Iterator[str]:

@@ -43,6 +43,7 @@ class Interrupts:
         self.unmask_fd = -1
         self._intx_fd = -1
         self._intx_masked = False
+        self._intx_behind = -1  # so many writes must be answered before it is told; -1: it is not raised
         self._other_fds: dict[int, int] = {}  # ERR and REQ: kept, never signalled
 
     def detach_all(self) -> None:
@@ -56,6 +57,7 @@ class Interrupts:
             self._write_vector(vector)
         self._taken_away.clear()
         self._intx_masked = False
+        self._intx_behind = -1
 
     def info(self, message: Message) -> bytes:
         argsz, _, index = struct.unpack_from("<III", message.body)
@@ -172,13 +174,21 @@ class Interrupts:
             os.close(self.unmask_fd)
         self.unmask_fd = fd
 
-    def forward_intx(self) -> bool:
-        """INTx is a level: one signal, then masked until the client has served it and unmasks."""
+    def forward_intx(self, written: int, answered: int) -> bool:
+        """INTx is a level: one signal, then masked until the client has served it and unmasks.
+
+        written: how many writes went to the client as messages. answered: so many, from the first on, it has answered.
+        """
         level = self._device.intx
         self._config.set_interrupt(level)
         if self._intx_masked and self.unmask_fd >= 0:
             self._intx_masked = not take(self.unmask_fd)
         if not level or self._intx_masked or self._intx_fd < 0:
+            self._intx_behind = -1
+            return False
+        if self._intx_behind < 0:
+            self._intx_behind = written
+        if self._intx_behind > answered:
             return False
         self._intx_masked = True
         signal(self._intx_fd)

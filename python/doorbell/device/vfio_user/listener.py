@@ -70,10 +70,10 @@ class Listener:
         return self._socket.fileno()
 
     def accept(self) -> socket.socket | None:
-        """A client's connection, if one is there."""
+        """A client's connection, if one is there. One that finds no descriptor or no memory here waits."""
         try:
             return self._socket.accept()[0]
-        except (BlockingIOError, InterruptedError):
+        except OSError:
             return None
 
     def close(self) -> None:

@@ -33,8 +33,9 @@ class Mapping:
         info = os.fstat(fd)
         if stat.S_ISREG(info.st_mode) and offset + size > info.st_size:  # devices tell no size
             raise Refused(errno.EINVAL)
-        lead = offset % mmap.PAGESIZE
-        self._length = size + lead
+        page = max(mmap.PAGESIZE, info.st_blksize)  # larger in a file of huge pages, which is mapped by whole ones
+        lead = offset % page
+        self._length = -(-(size + lead) // page) * page
         protection = mmap.PROT_READ | (mmap.PROT_WRITE if writable else 0)
         start = _libc.mmap(None, self._length, protection, mmap.MAP_SHARED, fd, offset - lead)
         if start in (None, ctypes.c_void_p(-1).value):

@@ -33,6 +33,13 @@ class ServedDevice(Protocol):
 
     @property
     def intx(self) -> bool: ...
+    def dma_fetch(self) -> int:
+        """Take out of the device all that its function has asked of the client's memory: while something waits there,
+        no function goes on. Bytes that wait for `dma_next`, and for `dma_hold` to end."""
+
+    def dma_hold(self, on: bool) -> None:
+        """The client has yet to answer what it was sent: what the function writes or signals behind that waits."""
+
     def dma_next(self) -> DmaRequest | None: ...
     def dma_complete(self, request: int, data: bytes | None) -> None:
         """Answer a read (None: it failed)."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import math
 import os
 import struct
 import sys
@@ -43,6 +44,8 @@ from doorbell.device.vfio_user.wire import (
     MAX_DATA,
     MAX_FDS,
     MAX_MAPS,
+    MAX_QUEUED,
+    MAX_UNANSWERED,
     MAX_WAITING,
     NO_REPLY,
     NUM_IRQS,
@@ -62,7 +65,12 @@ from doorbell.device.vfio_user.wire import (
     close_fds,
 )
 
+MAX_DMA = 128 << 20  # bytes for a client's memory that it does not take: more than all commands of a function have
+ATTENTIVE_S = 0.1  # between two looks at a client
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
+# Where others wait with it: so long in all, and this part of the time
+SETTLE_MOST_S, SETTLE_PART = 0.5, 0.01
+TURN_S = 0.005  # of a client's commands, before the device and others have theirs; a reset takes longer
 
 
 class Server:
@@ -76,22 +84,33 @@ class Server:
         *,
         verbose: bool = False,
         on_client: Callable[[bool], None] = lambda _: None,
+        patience_s: float | None = None,
     ) -> None:
-        """on_client: told that a client has come (True) or is gone."""
+        """on_client: told that a client has come (True) or is gone. patience_s: so long a client has to answer a DMA
+        message, as others have other functions of the device; None: there are none."""
         self._listener = Listener(Path(path))
         self._device = device
         self._config = config
-        self._verbose, self._on_client = verbose, on_client
+        self._verbose, self._on_client, self._patience_s = verbose, on_client, patience_s
         self._memory = ClientMemory(device)
         self._interrupts = Interrupts(device, config, self._apply)
         self._regions = Regions(device, config, self._apply, self._reset)
         self._applied: tuple[PciState, bool] | None = None
         self._connection: Connection | None = None
+        self._gone = ""  # why the client is to be given up
         self._ready = False  # VERSION has been agreed on
         self._waiting: deque[Message] = deque()
-        self._dma: dict[int, tuple[DmaRequest | None, int]] = {}  # message id: request (None: given up), command
+        self._waiting_bytes = 0
+        self._turn_end = 0.0
+        self._looked, self._attentive = time.monotonic(), 0.0  # seconds in which its answers could be seen
+        # message id: request (None: given up), command, _attentive when it was asked
+        self._dma: dict[int, tuple[DmaRequest | None, int, float]] = {}
         self._next_id = 0
+        self._written = 0  # how many of them were writes so far
+        self._writes: dict[int, int] = {}  # of those that wait for an answer: which of them it is, from 1 on
+        self._full_since = math.inf  # it takes no more messages; as _attentive
         self._settle_until = 0.0
+        self._settle_left, self._settle_seen = SETTLE_MOST_S, time.monotonic()
         self.stopped = False
         self._loop = Loop(device, [self])
         self._handlers: dict[int, Callable[[Message], bytes | tuple[bytes, list[int]] | None]] = {
@@ -126,6 +145,8 @@ class Server:
 
     def take(self) -> bool:
         try:
+            if self._gone:
+                raise Gone(self._gone)
             return self._take_messages()
         except Gone as e:
             self._disconnect(str(e))
@@ -134,16 +155,33 @@ class Server:
     def after_run(self) -> bool:
         busy = False
         try:
-            busy = self._finish_read() | self._forward_dma() | self._interrupts.forward_intx()
+            self._be_patient()
+            busy = self._forward_dma()
+            if not (self._congested or self._device.dma_fetch()):  # else these would overtake what was written before
+                busy |= self._finish_read() | self._forward_intx()
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
+        self._hold()
         return busy
 
     def forward(self) -> None:
-        """Hand out what the device wants of the client's memory: for while another function is being reset."""
-        with contextlib.suppress(Gone):  # seen again when its turn comes
+        """Hand out what the device wants of the client's memory and take the answers, for while another function is
+        being reset: what that waits for may stand behind them. Commands of the client wait in line.
+        """
+        if self._gone:
+            return self._drop_dma()
+        try:
+            for _ in range(MAX_WAITING):
+                if not self._may_receive or not self._receive():
+                    break
+            self._be_patient()
             self._forward_dma()
+            if self._connection:
+                self._connection.flush()
+            self._hold()
+        except Gone as e:  # it ends when its turn comes
+            self._gone = str(e)
 
     def flush(self) -> None:
         try:
@@ -173,19 +211,37 @@ class Server:
             self._log("client connected")
             self._on_client(True)
         busy = False
+        self._turn_end = time.monotonic() + TURN_S
         for _ in range(MAX_WAITING):  # then the device has its turn
-            if self.stopped or self._connection.congested or len(self._waiting) >= MAX_WAITING:
-                break
-            if not (message := self._connection.receive()):
+            if not self._may_receive or not self._receive():
                 break
             busy = True
-            if message.flags & TYPE_MASK == TYPE_REPLY:
-                self._dma_reply(message)
-            else:
-                self._waiting.append(message)
-                self._work()
+            self._work()
         self._work()
-        return busy
+        self._hold()
+        return busy or bool(self._waiting and not self._blocked)
+
+    @property
+    def _blocked(self) -> bool:
+        """Commands wait: for the device, or for the client."""
+        return self._regions.pending is not None or self.stopped or self._congested
+
+    @property
+    def _may_receive(self) -> bool:
+        full = len(self._waiting) >= MAX_WAITING or self._waiting_bytes >= MAX_QUEUED
+        return not (self.stopped or not self._connection or self._congested or full)
+
+    def _receive(self) -> bool:
+        """Take one message: an answer is used, a command waits in line. False: there is none."""
+        message = self._connection.receive() if self._connection else None
+        if not message:
+            return False
+        if message.flags & TYPE_MASK == TYPE_REPLY:
+            self._dma_reply(message)
+        else:
+            self._waiting.append(message)
+            self._waiting_bytes += len(message.body)
+        return True
 
     @property
     def _congested(self) -> bool:
@@ -193,8 +249,9 @@ class Server:
 
     def _work(self) -> None:
         """Commands in their order; a register read that the device has not answered yet holds the later ones up."""
-        while self._waiting and not (self._regions.pending or self.stopped or self._congested):
+        while self._waiting and not self._blocked and time.monotonic() < self._turn_end:
             message = self._waiting.popleft()
+            self._waiting_bytes -= len(message.body)
             try:
                 answer = self._dispatch(message)
             except Refused as e:
@@ -230,14 +287,19 @@ class Server:
         if self._connection:
             self._connection.close()
         self._connection = None
+        self._gone = ""
         self._ready = False
         for message in self._waiting:
             close_fds(message.fds)
         self._waiting.clear()
+        self._waiting_bytes = 0
         self._regions.abandon()
         if not self.stopped:  # else the device does not run any more
             self._reset()
         self._dma.clear()
+        self._writes.clear()
+        self._full_since = math.inf
+        self._device.dma_hold(False)
         self._interrupts.detach_all()
         self._memory.remove_all()
         self._settle_until = 0.0
@@ -292,8 +354,20 @@ class Server:
         return struct.pack("<4I", 16, INFO_RESET | INFO_PCI, NUM_REGIONS, NUM_IRQS)
 
     def _unmap(self, message: Message) -> bytes:
-        self._settle_until = time.monotonic() + SETTLE_S
-        return self._memory.unmap(message)
+        answer = self._memory.unmap(message)
+        self._settle()
+        return answer
+
+    def _settle(self) -> None:
+        now = time.monotonic()
+        begin = max(now, self._settle_until)
+        more = now + SETTLE_S - begin
+        if self._patience_s is not None:
+            self._settle_left += (now - self._settle_seen) * SETTLE_PART
+            self._settle_seen = now
+            more = min(more, self._settle_left)
+            self._settle_left = min(self._settle_left - more, SETTLE_MOST_S)
+        self._settle_until = begin + more
 
     def _device_reset(self, _: Message) -> bytes:
         self._reset()
@@ -341,7 +415,9 @@ class Server:
 
     def _forward_dma(self) -> bool:
         busy = False
-        while len(self._dma) < 0x4000 and not self._congested and (request := self._device.dma_next()):
+        if self._device.dma_fetch() > MAX_DMA and self._connection:
+            raise Gone("takes no DMA messages")
+        while len(self._dma) < MAX_UNANSWERED and not self._congested and (request := self._device.dma_next()):
             busy = True
             if not self._connection:
                 self._device.dma_complete(request.id, None)
@@ -349,21 +425,46 @@ class Server:
             while self._next_id in self._dma:
                 self._next_id = (self._next_id + 1) & 0xFFFF
             command = DMA_READ if request.data is None else DMA_WRITE
-            self._dma[self._next_id] = (request, command)
+            self._dma[self._next_id] = (request, command, self._attentive)
+            if command == DMA_WRITE:
+                self._written += 1
+                self._writes[self._next_id] = self._written
             body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
             self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
             self._next_id = (self._next_id + 1) & 0xFFFF
         return busy
 
+    def _hold(self) -> None:
+        """A completion entry in shared memory, or an interrupt, is not seen before what was written before it, so what
+        the device has said waits until the client has answered that. A client that reads a register may answer nothing
+        until it has the value, which comes behind all: then it waits until the messages are sent.
+        """
+        unanswered = self._writes and not self._regions.pending
+        self._device.dma_hold(bool(self._connection and (self._connection.wants_write or unanswered)))
+
+    def _be_patient(self) -> None:
+        """Only so long with what the client has yet to answer, or to take before it is asked more. Time in which the
+        server was at something else (another function's reset) does not count: answers may wait in the socket."""
+        now = time.monotonic()
+        self._attentive += min(now - self._looked, ATTENTIVE_S)
+        self._looked = now
+        if self._patience_s is not None:
+            full = self._congested or len(self._dma) >= MAX_UNANSWERED
+            self._full_since = min(self._full_since, self._attentive) if full else math.inf
+            first = next((when for request, _, when in self._dma.values() if request), math.inf)
+            if self._attentive - min(first, self._full_since) > self._patience_s:
+                raise Gone("answers no DMA messages")
+
     def _dma_reply(self, message: Message) -> None:
         close_fds(message.fds)
-        request, command = self._dma.get(message.id, (None, -1))  # -1: no command
+        request, command, _ = self._dma.get(message.id, (None, -1, 0.0))  # -1: no command
         if command != message.command:
             self._log(f"reply to nothing: id {message.id}, command {message.command}")
             return
         del self._dma[message.id]
         if request is None:
             return
+        self._writes.pop(message.id, None)
         if command == DMA_READ:
             data = message.body[16:]
             good = not message.flags & ERROR and len(data) == request.size
@@ -371,10 +472,23 @@ class Server:
 
     def _fail_dma(self) -> None:
         """Give up what the client has not answered; an id is free again only when its answer has come."""
-        for number, (request, command) in self._dma.items():
+        for number, (request, command, when) in self._dma.items():
             if request and command == DMA_READ:
                 self._device.dma_complete(request.id, None)
-            self._dma[number] = (None, command)
+            self._dma[number] = (None, command, when)
+        self._writes.clear()
+
+    def _forward_intx(self) -> bool:
+        """It is not among what the device keeps."""
+        answered = next(iter(self._writes.values()), self._written + 1) - 1
+        return self._interrupts.forward_intx(self._written, answered)
+
+    def _drop_dma(self) -> None:
+        """The client will not answer: nobody waits for it."""
+        self._fail_dma()
+        while request := self._device.dma_next():
+            if request.data is None:
+                self._device.dma_complete(request.id, None)
 
 
 @contextlib.contextmanager
@@ -385,9 +499,10 @@ def serving(
     *,
     verbose: bool = False,
     on_client: Callable[[bool], None] = lambda _: None,
+    patience_s: float | None = None,
 ) -> Iterator[Server]:
     """A server that is closed at the end."""
-    server = Server(path, device, config, verbose=verbose, on_client=on_client)
+    server = Server(path, device, config, verbose=verbose, on_client=on_client, patience_s=patience_s)
     try:
         yield server
     finally:

@@ -21,7 +21,8 @@ MAX_DATA = 1 << 20  # bytes of one region access; also told to the client
 MAX_MESSAGE = HEADER.size + MAX_DATA + 64
 MAX_FDS = 16
 MAX_MAPS = 8192
-MAX_QUEUED = 4 << 20  # bytes for a client that does not take them
+MAX_QUEUED = 4 << 20  # bytes for a client that does not take them; of its commands that wait
+MAX_UNANSWERED = 0x4000  # DMA messages that the client has not answered
 MAX_WAITING = 256  # commands taken in behind one that is still being worked on
 
 MAP_READ, MAP_WRITE = 1, 2

@@ -25,7 +25,7 @@ module db_csd_near_csv_numbers
 
   // ---- the row and what was before it, [BEFORE + i] is byte i: by what the bytes are
   typedef struct packed {
-    logic [BEFORE+B-1:0]      in, ends, digit, point, sign;
+    logic [BEFORE+B-1:0]      in, ends, digit, point, sign, minus;
     logic [BEFORE+B-1:0][3:0] nibble;
   } window_t;
   mark_t [BEFORE-1:0]   before_q;
@@ -34,58 +34,54 @@ module db_csd_near_csv_numbers
   assign all = {s_marks, s_step.first ? {$bits(before_q){1'b0}} : before_q};
   for (genvar i = 0; i < BEFORE + B; i++) begin : g_byte
     assign {near.in[i], near.ends[i], near.digit[i], near.point[i], near.sign[i], near.nibble[i]} = all[i];
+    assign near.minus[i] = all[i].sign && all[i].nibble[2];
   end
 
-  // ---- 1: anchors that hold
+  // ---- 1: anchors that hold; bit p is byte A + p as one
+  localparam int A = BEFORE - LATE;
   logic [B-1:0] holds, minus, filled, holds_q, minus_q, filled_q;
-  for (genvar p = 0; p < B; p++) begin : g_anchor
-    localparam int A = BEFORE + p - LATE;
-    logic begins, ends;
-    always_comb begin
-      logic digits;
-      begins   = 1'b0;
-      ends     = 1'b0;
-      minus[p] = 1'b0;
-      digits   = 1'b1;
-      for (int n = 0; n <= NEAR_CSV_WHOLE; n++) begin     // digits before it, and what is before these
-        begins   |= digits && (!near.in[A-n-1] || (near.sign[A-n-1] && !near.in[A-n-2]));
-        minus[p] |= digits && near.sign[A-n-1] && near.nibble[A-n-1][2];
-        digits   &= near.digit[A-n-1];
-      end
-      digits = 1'b1;
-      for (int n = 0; n <= NEAR_CSV_DECIMALS; n++) begin  // ... behind it
-        ends   |= digits && near.ends[A+n+1];
-        digits &= near.digit[A+n+1];
-      end
-      holds[p]  = s_step.valid && begins && near.digit[A-1] && (near.ends[A] || (near.point[A] && ends));
-      filled[p] = s_step.valid && near.ends[BEFORE+p] && near.in[BEFORE+p-1];
+  always_comb begin
+    logic [B-1:0] digits, begins, ends;
+    begins = '0;
+    ends   = '0;
+    minus  = '0;
+    digits = '1;
+    for (int n = 1; n <= NEAR_CSV_WHOLE + 1; n++) begin     // digits before it, and what is before these
+      begins |= digits & (~near.in[A-n+:B] | (near.sign[A-n+:B] & ~near.in[A-n-1+:B]));
+      minus  |= digits & near.minus[A-n+:B];
+      digits &= near.digit[A-n+:B];
     end
+    digits = '1;
+    for (int n = 1; n <= NEAR_CSV_DECIMALS + 1; n++) begin  // ... behind it
+      ends   |= digits & near.ends[A+n+:B];
+      digits &= near.digit[A+n+:B];
+    end
+    holds  = {B{s_step.valid}} & begins & near.digit[A-1+:B] & (near.ends[A+:B] | (near.point[A+:B] & ends));
+    filled = {B{s_step.valid}} & near.ends[BEFORE+:B] & near.in[BEFORE-1+:B];
   end
 
   // ---- 2: digits
   step_t             step_q;
   number_t [B/2-1:0] numbers;
-  for (genvar k = 0; k < B / 2; k++) begin : g_place
-    localparam int A = BEFORE + 2 * k - LATE;             // of the first of both
-    always_comb begin
-      logic one, two;                                     // all digits up to here are of it
-      one = holds_q[2*k];
-      two = holds_q[2*k+1];
-      numbers[k].there = one || two;
-      numbers[k].minus = (one && minus_q[2*k]) || (two && minus_q[2*k+1]);
-      for (int n = 0; n < NEAR_CSV_WHOLE; n++) begin
-        one &= near_q.digit[A-1-n];
-        two &= near_q.digit[A-n];
-        numbers[k].digits[NEAR_CSV_DECIMALS+n] = ({4{one}} & near_q.nibble[A-1-n]) | ({4{two}} & near_q.nibble[A-n]);
-      end
-      one = holds_q[2*k] && near_q.point[A];
-      two = holds_q[2*k+1] && near_q.point[A+1];
-      for (int n = 0; n < NEAR_CSV_DECIMALS; n++) begin
-        one &= near_q.digit[A+1+n];
-        two &= near_q.digit[A+2+n];
-        numbers[k].digits[NEAR_CSV_DECIMALS-1-n] = ({4{one}} & near_q.nibble[A+1+n])
-                                                 | ({4{two}} & near_q.nibble[A+2+n]);
-      end
+  always_comb begin
+    logic [B-1:0] its;                                      // all digits up to here are of this anchor
+    for (int k = 0; k < B / 2; k++) begin
+      numbers[k].there = holds_q[2*k] || holds_q[2*k+1];
+      numbers[k].minus = (holds_q[2*k] && minus_q[2*k]) || (holds_q[2*k+1] && minus_q[2*k+1]);
+    end
+    its = holds_q;
+    for (int n = 0; n < NEAR_CSV_WHOLE; n++) begin
+      its &= near_q.digit[A-1-n+:B];
+      for (int k = 0; k < B / 2; k++)
+        numbers[k].digits[NEAR_CSV_DECIMALS+n] = ({4{its[2*k]}} & near_q.nibble[A+2*k-1-n])
+                                               | ({4{its[2*k+1]}} & near_q.nibble[A+2*k-n]);
+    end
+    its = holds_q & near_q.point[A+:B];
+    for (int n = 0; n < NEAR_CSV_DECIMALS; n++) begin
+      its &= near_q.digit[A+1+n+:B];
+      for (int k = 0; k < B / 2; k++)
+        numbers[k].digits[NEAR_CSV_DECIMALS-1-n] = ({4{its[2*k]}} & near_q.nibble[A+2*k+1+n])
+                                                 | ({4{its[2*k+1]}} & near_q.nibble[A+2*k+2+n]);
     end
   end
 

@@ -76,15 +76,15 @@ module db_csd_near_grep_cells
     there_q     <= s_there[B-1:0];
     line_ends_q <= s_ends;
   end
-  function automatic logic equal(input logic [PIECE-1:0][7:0] bytes, input logic [PIECE-1:0] there,
-                                 input logic [PIECE-1:0][7:0] text, input logic [PIECE-1:0] used);
-    equal = used[0];
-    for (int j = 0; j < PIECE; j++) if (used[j] && {there[j], bytes[j]} != {1'b1, text[j]}) equal = 1'b0;
-  endfunction
   for (genvar c = 0; c < CELLS; c++) begin : g_cell
-    for (genvar x = 0; x < B; x++) begin : g_byte
+    logic [PIECE-1:0][7:0] compared;                 // bits that are
+    for (genvar j = 0; j < PIECE; j++) begin : g_byte
+      assign compared[j] = {8{used_q[c][j]}};
+    end
+    for (genvar x = 0; x < B; x++) begin : g_at
       always_ff @(posedge clk)
-        found_q[c][x] <= equal(s_window[x+:PIECE], s_there[x+:PIECE], text_q[c], used_q[c]);
+        found_q[c][x] <= used_q[c][0] && (used_q[c] & ~s_there[x+:PIECE]) == '0
+                      && ((s_window[x+:PIECE] ^ text_q[c]) & compared) == '0;
     end
   end
 
@@ -95,15 +95,15 @@ module db_csd_near_grep_cells
   always_comb begin
     for (int c = 0; c < CELLS; c++) all[c] = {found_q[c], first_q ? '0 : behind_q[c]};
     hits = '0;
-    for (int x = 0; x < B; x++) begin
-      for (int c = 0; c < CELLS; c++) begin
-        logic chain;
-        chain = begins_q[c];
-        if (c > 0) chain |= all[c-1][x+2*PIECE] && begins_q[c-1];
-        if (c > 1) chain |= all[c-1][x+2*PIECE] && all[c-2][x+PIECE] && begins_q[c-2];
-        if (c > 2) chain |= all[c-1][x+2*PIECE] && all[c-2][x+PIECE] && all[c-3][x] && begins_q[c-3];
-        hits[x] |= ends_q[c] && all[c][x+BEHIND] && chain;
+    for (int c = 0; c < CELLS; c++) begin
+      logic [B-1:0] fit, chain;                      // the pieces before it are where they have to be
+      fit   = '1;
+      chain = {B{begins_q[c]}};
+      for (int n = 1; n <= 3 && n <= c; n++) begin
+        fit   &= all[c-n][BEHIND-n*PIECE+:B];
+        chain |= fit & {B{begins_q[c-n]}};
       end
+      hits |= {B{ends_q[c]}} & all[c][BEHIND+:B] & chain;
     end
   end
   always_ff @(posedge clk) begin
