@@ -68,7 +68,7 @@ def test_capabilities(drive: Driver) -> None:
     Table().check(drive)
 
 
-@pytest.mark.parametrize("steps", [45, pytest.param(300, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("steps", [90, pytest.param(300, marks=pytest.mark.nightly)])
 def test_any_order(drive: Driver, steps: int) -> None:
     """Random creates, attaches, detaches, deletes, formats, and resets of the controller, checked after each step: the
     lists, where each namespace is, its data, and that no byte of a deleted one is left on the media."""
