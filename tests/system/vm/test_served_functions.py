@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 import vfio_client as vc
 from doorbell.device.pci_config import NUM_VFS, SRIOV_CONTROL
-from doorbell.device.vfio_user import server as vfio_server
-from doorbell.device.vfio_user import wire
+from doorbell.device.vfio_user import dma_messages, wire
 from doorbell.errors import UserError
 from doorbell.nvme import namespaces, virtualization
 from doorbell.nvme.constants import AdminOpc, Cns, NvmOpc, Reg
@@ -105,7 +104,7 @@ def test_a_client_that_takes_no_messages_holds_nobody_up(
 ) -> None:
     """Its queues are in memory that is shared, and the data of its reads are messages. Others work, and are reset."""
     monkeypatch.setattr(wire, "MAX_QUEUED", 1 << 14)
-    monkeypatch.setattr(vfio_server, "MAX_DMA", most)
+    monkeypatch.setattr(dma_messages, "MAX_DMA", most)
     monkeypatch.setattr(functions, "PATIENCE_S", 60.0)
     with served(tmp_path) as paths:
         (drive, driver), (other_drive, other) = up(paths[1]), up(paths[2])

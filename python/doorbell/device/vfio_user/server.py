@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import math
 import os
 import struct
 import sys
@@ -21,8 +20,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from doorbell.device.messages import DmaRequest
 from doorbell.device.pci_config import PciConfig, PciState
+from doorbell.device.vfio_user.dma_messages import DmaMessages
 from doorbell.device.vfio_user.interrupts import Interrupts
 from doorbell.device.vfio_user.listener import Listener
 from doorbell.device.vfio_user.loop import Loop
@@ -32,9 +31,7 @@ from doorbell.device.vfio_user.served import ServedDevice
 from doorbell.device.vfio_user.wire import (
     DEVICE_RESET,
     DMA_MAP,
-    DMA_READ,
     DMA_UNMAP,
-    DMA_WRITE,
     ERROR,
     GET_INFO,
     GET_IRQ_INFO,
@@ -45,7 +42,6 @@ from doorbell.device.vfio_user.wire import (
     MAX_FDS,
     MAX_MAPS,
     MAX_QUEUED,
-    MAX_UNANSWERED,
     MAX_WAITING,
     NO_REPLY,
     NUM_IRQS,
@@ -65,8 +61,6 @@ from doorbell.device.vfio_user.wire import (
     close_fds,
 )
 
-MAX_DMA = 128 << 20  # bytes for a client's memory that it does not take: more than all commands of a function have
-ATTENTIVE_S = 0.1  # between two looks at a client
 SETTLE_S = 0.005  # after an unmap the device waits for the maps that belong to it
 # Where others wait with it: so long in all, and this part of the time
 SETTLE_MOST_S, SETTLE_PART = 0.5, 0.01
@@ -91,7 +85,7 @@ class Server:
         self._listener = Listener(Path(path))
         self._device = device
         self._config = config
-        self._verbose, self._on_client, self._patience_s = verbose, on_client, patience_s
+        self._verbose, self._on_client, self._shared = verbose, on_client, patience_s is not None
         self._memory = ClientMemory(device)
         self._interrupts = Interrupts(device, config, self._apply)
         self._regions = Regions(device, config, self._apply, self._reset)
@@ -102,13 +96,7 @@ class Server:
         self._waiting: deque[Message] = deque()
         self._waiting_bytes = 0
         self._turn_end = 0.0
-        self._looked, self._attentive = time.monotonic(), 0.0  # seconds in which its answers could be seen
-        # message id: request (None: given up), command, _attentive when it was asked
-        self._dma: dict[int, tuple[DmaRequest | None, int, float]] = {}
-        self._next_id = 0
-        self._written = 0  # how many of them were writes so far
-        self._writes: dict[int, int] = {}  # of those that wait for an answer: which of them it is, from 1 on
-        self._full_since = math.inf  # it takes no more messages; as _attentive
+        self._dma = DmaMessages(device, self._log, patience_s)
         self._settle_until = 0.0
         self._settle_left, self._settle_seen = SETTLE_MOST_S, time.monotonic()
         self.stopped = False
@@ -155,14 +143,14 @@ class Server:
     def after_run(self) -> bool:
         busy = False
         try:
-            self._be_patient()
-            busy = self._forward_dma()
+            self._dma.be_patient(self._congested)
+            busy = self._dma.forward(self._connection)
             if not (self._congested or self._device.dma_fetch()):  # else these would overtake what was written before
-                busy |= self._finish_read() | self._forward_intx()
+                busy |= self._finish_read() | self._interrupts.forward_intx(self._dma.written, self._dma.answered)
         except Gone as e:
             self._disconnect(str(e))
         self.flush()
-        self._hold()
+        self._dma.hold(self._connection, self.reading)
         return busy
 
     def forward(self) -> None:
@@ -170,16 +158,16 @@ class Server:
         being reset: what that waits for may stand behind them. Commands of the client wait in line.
         """
         if self._gone:
-            return self._drop_dma()
+            return self._dma.drop()
         try:
             for _ in range(MAX_WAITING):
                 if not self._may_receive or not self._receive():
                     break
-            self._be_patient()
-            self._forward_dma()
+            self._dma.be_patient(self._congested)
+            self._dma.forward(self._connection)
             if self._connection:
                 self._connection.flush()
-            self._hold()
+            self._dma.hold(self._connection, self.reading)
         except Gone as e:  # it ends when its turn comes
             self._gone = str(e)
 
@@ -218,7 +206,7 @@ class Server:
             busy = True
             self._work()
         self._work()
-        self._hold()
+        self._dma.hold(self._connection, self.reading)
         return busy or bool(self._waiting and not self._blocked)
 
     @property
@@ -237,7 +225,7 @@ class Server:
         if not message:
             return False
         if message.flags & TYPE_MASK == TYPE_REPLY:
-            self._dma_reply(message)
+            self._dma.reply(message)
         else:
             self._waiting.append(message)
             self._waiting_bytes += len(message.body)
@@ -296,10 +284,7 @@ class Server:
         self._regions.abandon()
         if not self.stopped:  # else the device does not run any more
             self._reset()
-        self._dma.clear()
-        self._writes.clear()
-        self._full_since = math.inf
-        self._device.dma_hold(False)
+        self._dma.disconnect()
         self._interrupts.detach_all()
         self._memory.remove_all()
         self._settle_until = 0.0
@@ -362,7 +347,7 @@ class Server:
         now = time.monotonic()
         begin = max(now, self._settle_until)
         more = now + SETTLE_S - begin
-        if self._patience_s is not None:
+        if self._shared:
             self._settle_left += (now - self._settle_seen) * SETTLE_PART
             self._settle_seen = now
             more = min(more, self._settle_left)
@@ -382,7 +367,7 @@ class Server:
 
     def _reset(self) -> None:
         """Function-level reset. The client's memory and eventfds stay attached."""
-        self._fail_dma()  # the reset would wait for it, and the client may wait for the reset
+        self._dma.fail()  # the reset would wait for it, and the client may wait for the reset
         self._config.reset()
         self._regions.reset()
         self._device.reset()
@@ -390,7 +375,7 @@ class Server:
 
     def function_is_new(self) -> None:
         """The PF has let this VF in (again): it is as after a function-level reset."""
-        self._fail_dma()
+        self._dma.fail()
         self._config.reset()
         self._regions.reset()
         self._was_reset()
@@ -410,85 +395,6 @@ class Server:
             self._reply(*answer)
             self._work()
         return True
-
-    # --- DMA to memory that is not mapped here
-
-    def _forward_dma(self) -> bool:
-        busy = False
-        if self._device.dma_fetch() > MAX_DMA and self._connection:
-            raise Gone("takes no DMA messages")
-        while len(self._dma) < MAX_UNANSWERED and not self._congested and (request := self._device.dma_next()):
-            busy = True
-            if not self._connection:
-                self._device.dma_complete(request.id, None)
-                continue
-            while self._next_id in self._dma:
-                self._next_id = (self._next_id + 1) & 0xFFFF
-            command = DMA_READ if request.data is None else DMA_WRITE
-            self._dma[self._next_id] = (request, command, self._attentive)
-            if command == DMA_WRITE:
-                self._written += 1
-                self._writes[self._next_id] = self._written
-            body = struct.pack("<QQ", request.address, request.size) + (request.data or b"")
-            self._connection.send(self._next_id, command, TYPE_COMMAND, 0, body)
-            self._next_id = (self._next_id + 1) & 0xFFFF
-        return busy
-
-    def _hold(self) -> None:
-        """A completion entry in shared memory, or an interrupt, is not seen before what was written before it, so what
-        the device has said waits until the client has answered that. A client that reads a register may answer nothing
-        until it has the value, which comes behind all: then it waits until the messages are sent.
-        """
-        unanswered = self._writes and not self._regions.pending
-        self._device.dma_hold(bool(self._connection and (self._connection.wants_write or unanswered)))
-
-    def _be_patient(self) -> None:
-        """Only so long with what the client has yet to answer, or to take before it is asked more. Time in which the
-        server was at something else (another function's reset) does not count: answers may wait in the socket."""
-        now = time.monotonic()
-        self._attentive += min(now - self._looked, ATTENTIVE_S)
-        self._looked = now
-        if self._patience_s is not None:
-            full = self._congested or len(self._dma) >= MAX_UNANSWERED
-            self._full_since = min(self._full_since, self._attentive) if full else math.inf
-            first = next((when for request, _, when in self._dma.values() if request), math.inf)
-            if self._attentive - min(first, self._full_since) > self._patience_s:
-                raise Gone("answers no DMA messages")
-
-    def _dma_reply(self, message: Message) -> None:
-        close_fds(message.fds)
-        request, command, _ = self._dma.get(message.id, (None, -1, 0.0))  # -1: no command
-        if command != message.command:
-            self._log(f"reply to nothing: id {message.id}, command {message.command}")
-            return
-        del self._dma[message.id]
-        if request is None:
-            return
-        self._writes.pop(message.id, None)
-        if command == DMA_READ:
-            data = message.body[16:]
-            good = not message.flags & ERROR and len(data) == request.size
-            self._device.dma_complete(request.id, data if good else None)
-
-    def _fail_dma(self) -> None:
-        """Give up what the client has not answered; an id is free again only when its answer has come."""
-        for number, (request, command, when) in self._dma.items():
-            if request and command == DMA_READ:
-                self._device.dma_complete(request.id, None)
-            self._dma[number] = (None, command, when)
-        self._writes.clear()
-
-    def _forward_intx(self) -> bool:
-        """It is not among what the device keeps."""
-        answered = next(iter(self._writes.values()), self._written + 1) - 1
-        return self._interrupts.forward_intx(self._written, answered)
-
-    def _drop_dma(self) -> None:
-        """The client will not answer: nobody waits for it."""
-        self._fail_dma()
-        while request := self._device.dma_next():
-            if request.data is None:
-                self._device.dma_complete(request.id, None)
 
 
 @contextlib.contextmanager
