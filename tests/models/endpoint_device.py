@@ -11,6 +11,7 @@ from typing import Any
 
 from doorbell import build
 from doorbell.build import compiler, simulators
+from doorbell.build.toolchain import clang, version_of
 from doorbell.device.sim import Sim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +40,13 @@ def library(data_w: int, trace: bool = False, num_fn: int = 1, num_ssd: int = 0)
     sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
     files = [*own, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
-    key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), compiler.compiler_version())
+    key = (
+        verilate,
+        compiler.COMPILE,
+        compiler.OPTIMISE,
+        build.hash_files(files),
+        version_of(clang()),
+    )
 
     def make(out: Path) -> None:
         obj = out / "obj"

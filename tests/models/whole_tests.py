@@ -17,7 +17,7 @@ from pathlib import Path
 
 import results
 from doorbell.build.cache import place, touch
-from doorbell.build.compiler import compiler_version
+from doorbell.build.toolchain import compiler_version
 
 ROOT = Path(__file__).resolve().parents[2]
 BROAD = ("python", "rtl", "sim", "fw", "facts", "regs", "examples", "sweeps", "tests/data", "tests/rtl/tb", "doorbell",

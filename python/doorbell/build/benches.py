@@ -18,20 +18,21 @@ from pathlib import Path
 from doorbell import paths
 from doorbell.build import coverage as counting
 from doorbell.build.cache import cached, tool, version
-from doorbell.build.compiler import CHEAPER, compiler_version, leave_out_comparisons
+from doorbell.build.compiler import leave_out_comparisons
 from doorbell.build.rtl import verilator
+from doorbell.build.toolchain import GXX, clang, precompiled, version_of
 
 RUNTIME = ("verilated", "verilated_dpi", "verilated_vpi", "verilated_threads")
 TRACING = "verilated_vcd_c"  # more of the runtime, for waveforms
 COUNTING = "verilated_cov"  # and for coverage
 SETTINGS = (
     "-w", "-std=gnu++17", "-fPIC", "-pthread", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0",
-    "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0", CHEAPER,
+    "-DVM_TRACE_FST=0", "-DVM_TRACE_SAIF=0",
 )  # fmt: skip
 OPTIMISED, UNOPTIMISED = "-O1", "-O0"
 MOST_OPTIMISED = 1_500_000
 """Bytes of C++ that runs in every cycle: beyond it, to optimise takes longer than most benches run."""
-RECIPE = 6  # raise it when this file makes something else of the same inputs
+RECIPE = 7  # raise it when this file makes something else of the same inputs
 WAIVED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
 COMMENT = re.compile(rb'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
@@ -67,23 +68,21 @@ def flags(wave: bool, coverage: bool, level: str = UNOPTIMISED) -> list[str]:
     return [level, *settings, *trace, "-isystem", str(include), "-isystem", str(include / "vltstd")]
 
 
+def parts(wave: bool, coverage: bool) -> list[str]:
+    """Of Verilator's runtime: what a bench needs beside the least."""
+    return [*([TRACING] if wave else []), *([COUNTING] if coverage else [])]
+
+
 def runtime(wave: bool, coverage: bool = False) -> Path:
-    """The folder with what all benches share: Verilator's runtime as objects, its headers compiled for both levels."""
+    """The folder with Verilator's runtime as objects, which all benches share."""
 
     def make(out: Path) -> None:
         include = paths.verilator_root() / "include"
-        more = [*([TRACING] if wave else []), *([COUNTING] if coverage else [])]
-        compiler = ["g++", *flags(wave, coverage, OPTIMISED), "-c"]
-        for name in (*RUNTIME, *more):
+        compiler = [*clang(), *flags(wave, coverage, OPTIMISED), "-c"]
+        for name in (*RUNTIME, *parts(wave, coverage)):
             tool([*compiler, str(include / f"{name}.cpp"), "-o", str(out / f"{name}.o")], name)
-        headers = ["verilated.h", "verilated_dpi.h", "verilated_vpi.h", *(f"{name}.h" for name in more)]
-        for level in (OPTIMISED, UNOPTIMISED):
-            header = out / f"all{level}.h"
-            header.write_text("".join(f'#include "{h}"\n' for h in headers))
-            made = ["-o", f"{header}.gch"]
-            tool(["g++", *flags(wave, coverage, level), "-x", "c++-header", str(header), *made], "headers")
 
-    key = (RECIPE, flags(wave, coverage), version("verilator"), compiler_version())
+    key = (RECIPE, flags(wave, coverage), version("verilator"), version_of(clang()))
     return cached("bench-runtime", key, make)
 
 
@@ -103,7 +102,7 @@ def program_key(bench: Bench) -> tuple[object, ...]:
     return (
         bench.top, bench.inside, sorted(bench.parameters.items()), sorted(bench.defines.items()), RECIPE,
         hash_rtl(bench.depends), flags(bench.wave, bool(bench.coverage)), WAIVED, version("verilator", "cocotb"),
-        compiler_version(), str(cocotb.libs_dir), *place,
+        version_of(clang()), str(cocotb.libs_dir), *place,
     )  # fmt: skip
 
 
@@ -145,18 +144,15 @@ def program(bench: Bench) -> Path:
         level = UNOPTIMISED if much else OPTIMISED
         source = obj / "all.cpp"
         main = cocotb.share_dir / "lib" / "verilator" / "verilator.cpp"
-        parts = [f'#include "{f}"' for f in (*made, main)]
-        source.write_text("\n".join(parts) + "\n")
-        common = [
-            *flags(bench.wave, bool(bench.coverage), level),
-            "-include",
-            str(shared / f"all{level}.h"),
-            f"-I{obj}",
-        ]
-        tool(["g++", *common, "-c", str(source), "-o", str(obj / "all.o")], f"compiling {bench.top}")
-        objects = [obj / "all.o", *sorted(shared.glob("*.o"))]
+        source.write_text("".join(f'#include "{f}"\n' for f in (*made, main)))
+        wanted = flags(bench.wave, bool(bench.coverage), level)
+        names = ["verilated", "verilated_dpi", "verilated_vpi", *parts(bench.wave, bool(bench.coverage))]
+        read = precompiled([f"{name}.h" for name in names], wanted)
+        own = obj / "all.o"
+        tool([*clang(), *wanted, *read, f"-I{obj}", "-c", str(source), "-o", str(own)], f"compiling {bench.top}")
+        objects = [own, *sorted(shared.glob("*.o"))]
         libraries = [f"-Wl,-rpath,{cocotb.libs_dir}", f"-L{cocotb.libs_dir}", "-lcocotbvpi_verilator"]
-        tool(["g++", "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
+        tool([*GXX, "-pthread", "-o", str(out / bench.top), *map(str, objects), *libraries], f"linking {bench.top}")
         shutil.rmtree(obj)
 
     return cached(f"bench-{bench.top}", program_key(bench), make)

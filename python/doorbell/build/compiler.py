@@ -3,24 +3,18 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import re
-import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from doorbell import paths
 from doorbell.build.cache import say, tool, touch
+from doorbell.build.toolchain import GXX, clang, precompiled, version_of
 from doorbell.errors import UserError
-
-
-@functools.cache
-def compiler_version() -> str:
-    if not shutil.which("g++"):
-        raise UserError("g++ is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)")
-    return tool(["g++", "--version"], "g++ --version").splitlines()[0]
 
 
 def jobs() -> int:
@@ -31,12 +25,9 @@ def jobs() -> int:
     return int(said)
 
 
-CHEAPER = "--param=sccvn-max-alias-queries-per-access=50"
-"""Verilated functions have thousands of stores, and to ask of each what it may change is a third of the compiler's time
-for code that is no faster."""
 COMPILE = [
     "-std=c++17", "-fPIC", "-fno-semantic-interposition", "-pthread",
-    "-DVERILATOR=1", "-DVM_SC=0", "-DVM_TIMING=0", CHEAPER,
+    "-DVERILATOR=1", "-DVM_SC=0", "-DVM_TIMING=0",
 ]  # fmt: skip
 LINK = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-O1", "-Wl,--no-undefined"]
 OPTIMISE = {"fast": "-O2", "slow": "-O0", "runtime": "-O3"}  # -O3 of a model takes longer and runs no faster
@@ -52,6 +43,15 @@ FST_INCLUDE = paths.ROOT / "sim" / "fst"
 """What Verilator's writer of FST files includes."""
 
 
+class Unit(NamedTuple):
+    """A C++ file to compile, with which flags and compiler; before: headers that are compiled already."""
+
+    source: Path
+    flags: list[str]
+    compiler: Sequence[str] = GXX
+    before: Sequence[str] = ()
+
+
 def link(obj: Path, runtime: list[Path], defines: list[str], library: Path, sanitize: bool = False) -> None:
     """Compile Verilator's output in `obj`, its library and our runtime with all cores; link them to `library`.
 
@@ -59,22 +59,25 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path, sani
     LD_PRELOAD=libasan.so.
     """
     include = paths.verilator_root() / "include"
+    own, compiler = (SANITIZE, GXX) if sanitize else ([OPTIMISE["runtime"]], clang())  # clang's sanitizers are not here
     system = ["-isystem", str(include), "-isystem", str(include / "vltstd"), f"-I{FST_INCLUDE}"]
     common = [*COMPILE, *defines, "-I.", *system]
-    work: list[tuple[Path, list[str]]] = []
+    models = ["-w", "-fvisibility=hidden", *COMPILE, *(d for d in defines if d.startswith("-DVM_")), *system]
+    work: list[Unit] = []
     for kind, file in units(obj):
-        work.append((file, [OPTIMISE[kind], "-w", "-fvisibility=hidden", *common]))
+        flags = [OPTIMISE[kind], *models]
+        work.append(Unit(file, [*flags, "-I."], clang(), precompiled(["verilated.h"], flags)))
     for name in library_files(obj):
-        work.append((include / f"{name}.cpp", [OPTIMISE["runtime"], "-w", "-fvisibility=hidden", *common]))
-    own = SANITIZE if sanitize else [OPTIMISE["runtime"]]
+        work.append(Unit(include / f"{name}.cpp", [OPTIMISE["runtime"], *models], clang()))
     for file in runtime:
-        work.append((file, [*own, *WARN, *common, *(f"-I{folder}" for folder in RUNTIME_INCLUDE)]))
-    work.sort(key=lambda item: -item[0].stat().st_size)  # the longest first, so that the cores end together
+        flags = [*own, *WARN, *common, *(f"-I{folder}" for folder in RUNTIME_INCLUDE)]
+        work.append(Unit(file, flags, compiler))
+    work.sort(key=lambda unit: -unit.source.stat().st_size)  # the longest first, so that the cores end together
     done = 0
 
-    def one(item: tuple[Path, list[str]]) -> Path:
+    def one(unit: Unit) -> Path:
         nonlocal done
-        result = compile_object(*item, cwd=obj)
+        result = compile_object(unit, cwd=obj)
         done += 1
         if done % 10 == 0 or done == len(work):
             say(f"compiled {done} of {len(work)} files")
@@ -86,7 +89,7 @@ def link(obj: Path, runtime: list[Path], defines: list[str], library: Path, sani
     exports.write_text("{ global: db_*; local: *; };\n")  # the C interfaces of sim/interface/
     sanitizers = [f for f in SANITIZE if f.startswith("-fsanitize")] if sanitize else []
     tool(
-        ["g++", *LINK, *sanitizers, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)],
+        [*GXX, *LINK, *sanitizers, f"-Wl,--version-script={exports}", "-o", str(library), *map(str, objects)],
         "linking",
     )
 
@@ -135,20 +138,21 @@ def library_files(obj: Path) -> list[str]:
     return names
 
 
-def compile_object(source: Path, flags: list[str], cwd: Path) -> Path:
+def compile_object(unit: Unit, cwd: Path) -> Path:
     """Compile one C++ file; an object made from the same preprocessed text with the same flags is taken instead."""
     store = paths.cache() / "build"
-    text = tool(["g++", "-E", "-P", *flags, str(source)], f"compiling {source.name}", cwd=cwd)
+    command, name = [*unit.compiler, *unit.flags], unit.source.name
+    text = tool([*command, "-E", "-P", str(unit.source)], f"compiling {name}", cwd=cwd)
     stable = [
-        f for f in flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W", "--param"))
-    ]  # the text holds the rest
-    digest = hashlib.sha256(f"{compiler_version()}\0{stable}\0{text}".encode()).hexdigest()
+        f for f in unit.flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W"))
+    ]  # the text has the rest
+    digest = hashlib.sha256(f"{version_of(unit.compiler)}\0{stable}\0{text}".encode()).hexdigest()
     final = store / f"{digest[:24]}.o"
     if touch(final):
         return final
     temporary = store / f"{digest[:24]}.{os.getpid()}.tmp"
     try:
-        tool(["g++", "-c", *flags, str(source), "-o", str(temporary)], f"compiling {source.name}", cwd=cwd)
+        tool([*command, *unit.before, "-c", str(unit.source), "-o", str(temporary)], f"compiling {name}", cwd=cwd)
         temporary.rename(final)
     finally:
         temporary.unlink(missing_ok=True)

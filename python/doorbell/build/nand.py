@@ -7,7 +7,8 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.build.cache import cached, hash_files, tool
-from doorbell.build.compiler import LINK, OPTIMISE, WARN, compile_object, compiler_version
+from doorbell.build.compiler import LINK, OPTIMISE, WARN, Unit, compile_object
+from doorbell.build.toolchain import GXX, compiler_version
 
 FLAGS = ["-std=c++17", "-fPIC", OPTIMISE["runtime"], *WARN]
 
@@ -20,7 +21,7 @@ def nand_library() -> Path:
     key = (FLAGS, LINK, compiler_version(), hash_files([*sources, *headers]))
 
     def make(out: Path) -> None:
-        objects = [compile_object(s, [*FLAGS, f"-I{sim}"], out) for s in sources]
-        tool(["g++", *LINK, "-o", str(out / "libnand.so"), *map(str, objects)], "linking the NAND model")
+        objects = [compile_object(Unit(s, [*FLAGS, f"-I{sim}"]), out) for s in sources]
+        tool([*GXX, *LINK, "-o", str(out / "libnand.so"), *map(str, objects)], "linking the NAND model")
 
     return cached("nand", key, make, "building the NAND model") / "libnand.so"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from doorbell import paths
 from doorbell.build import cached, hash_files, regs, tool
-from doorbell.build.compiler import compiler_version
+from doorbell.build.toolchain import compiler_version
 from doorbell.errors import UserError
 from doorbell.fuzz.targets import SOURCES, Target
 
