@@ -106,7 +106,10 @@ static void begin_media(void) {
     if (model.media_busy) broken("asks the media twice at once", model.media_busy);
     model.media_busy = 1;
 }
-void hw_media_flush_start(void) { begin_media(); }
+void hw_media_flush_start(uint32_t spared) {
+    (void)spared;
+    begin_media();
+}
 void hw_zeroes_flush_start(void) { begin_media(); }
 void hw_settings_flush_start(void) { begin_media(); }
 void hw_media_zero_start(uint64_t addr, uint64_t bytes) {
@@ -133,7 +136,10 @@ bool hw_media_idle_soon(void) {
 }
 bool hw_media_ok(void) { return !model.media_fails; }
 bool hw_media_word_ok(void) { return model.word_ok; }
-bool hw_media_flush(void) { return hw_media_idle_soon() && hw_media_ok(); }
+bool hw_media_flush(uint32_t spared) {
+    (void)spared;
+    return hw_media_idle_soon() && hw_media_ok();
+}
 bool hw_media_read(uint64_t addr, uint32_t* word) {
     *word = *line(addr);
     return !model.media_fails;

@@ -61,7 +61,7 @@ uint32_t zero_step(struct request* r) {
     r->zeroing = true;
     r->flushing = bytes == 0;
     if (r->flushing && r->from) hw_zeroes_flush_start();
-    else if (r->flushing) hw_media_flush_start();  // nothing has been zeroed: of what hosts have written
+    else if (r->flushing) hw_media_flush_start(EXTENTS ? extents_foreign(r->drive, r->fn) : 0);  // nothing has been zeroed: of what hosts have written
     else hw_media_zero_start(r->from, bytes);
     r->from += bytes;
     r->left -= bytes;

@@ -368,10 +368,12 @@ static void media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
     HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
 }
 
-void hw_media_flush_start(void) { media_start(0, 0, 0); }
+enum { FLUSH_ZEROED = 1u << 12, FLUSH_SPARED_BP = 16 };  // what the address of a flush says (db_virt_command)
 
-/// The media is told an address: SSDs that have zeroed nothing have no part of it.
-void hw_zeroes_flush_start(void) { media_start(0, EXTENTS ? PAGE_SIZE : 0, 0); }
+void hw_media_flush_start(uint32_t spared) { media_start(0, EXTENTS ? spared << FLUSH_SPARED_BP : 0, 0); }
+
+/// SSDs that have zeroed nothing have no part of it.
+void hw_zeroes_flush_start(void) { media_start(0, EXTENTS ? FLUSH_ZEROED : 0, 0); }
 
 /// The media is told the size: SSDs have no part of it.
 void hw_settings_flush_start(void) { media_start(0, 0, EXTENTS ? SETTINGS_PAGES * PAGE_SIZE : 0); }
@@ -387,9 +389,9 @@ void hw_media_write_start(uint64_t addr, uint32_t word) {
 /// False: it takes too long.
 static bool media_free(void) { return hw_media_idle_soon() || hw_wait_only(EV(MEDIA_IDLE), hw_time() + CFG_WAIT_US); }
 
-bool hw_media_flush(void) {
+bool hw_media_flush(uint32_t spared) {
     if (!media_free()) return false;
-    hw_media_flush_start();
+    hw_media_flush_start(spared);
     return hw_wait(EV(MEDIA_IDLE), NEVER) && hw_media_ok();
 }
 

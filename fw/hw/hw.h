@@ -188,7 +188,8 @@ void hw_namespace(uint32_t nsid, const struct hw_namespace* ns);
 /// What the media does for the firmware, one thing at a time: begun while hw_media_idle, over when it is idle again. It may
 /// wait for a command of the write engine, so for seconds. A reset does not end it. A word is at the start of a line of
 /// 64 bytes; the rest of the line is nobody's.
-void hw_media_flush_start(void);
+/// spared: SSDs, a bit each, that may fail (db_vcsd).
+void hw_media_flush_start(uint32_t spared);
 /// ... of what has been zeroed.
 void hw_zeroes_flush_start(void);
 /// ... of the settings area alone.
@@ -202,7 +203,7 @@ bool hw_media_idle_soon(void);
 bool hw_media_ok(void);
 bool hw_media_word_ok(void);
 /// From start to end. False: it failed; of the flush: or a reset was asked for.
-bool hw_media_flush(void);
+bool hw_media_flush(uint32_t spared);
 bool hw_media_read(uint64_t addr, uint32_t* word);
 
 // ---------------------------------------------------------------- what I/O commands leave

@@ -14,6 +14,7 @@
 #include "hw/extents.h"
 
 struct drive;
+struct function;
 struct namespace;
 
 /// Granules whose places follow each other, and are not the default ones; those between that no namespace has are nowhere.
@@ -47,6 +48,9 @@ bool extents_take(struct drive* drive, uint64_t page, uint64_t pages, uint32_t w
 /// What no namespace has goes nowhere, the rest is put down in runs. False: there are too many to be saved; not if only
 /// namespaces have gone.
 bool extents_settle(struct drive* drive);
+
+/// SSDs, a bit each, that have no part of the namespaces attached to this function.
+uint32_t extents_foreign(const struct drive* drive, const struct function* fn);
 
 /// It has whole granules.
 bool extents_own(const struct drive* drive, const struct namespace* ns);

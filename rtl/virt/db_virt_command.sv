@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the media's port, which are the firmware's, to those of SSDs: flush is one for each that is there and for the
-// card's own memory, with a size for that alone, with an address for that and the SSDs that have zeroed something since the
-// last flush; zero one Write Zeroes for each granule and SSD that has part of the stretch. One at a time, as the port gives
-// them.
+// card's own memory, with a size for that alone; zero one Write Zeroes for each granule and SSD that has part of the stretch.
+// One at a time, as the port gives them. The address of a flush says more: with bit 12 it goes only to SSDs that have zeroed
+// something since the last one; from bit 16 on, a bit for each SSD, it is no error if that one cannot.
 //
 // What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
 // An SSD that is not there is not asked to flush; one that has been away since it zeroed something is an error then, as what
@@ -54,8 +54,11 @@ module db_virt_command
   localparam int OUT_W   = 5;                                  // of commands under way
   typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_RUN, ST_FIT, ST_SEND, ST_OFFER, ST_WAIT} state_e;
   state_e             state_q;
+  localparam int ZEROED_BIT = 12;                              // of a flush's address
+  localparam int SPARED_BIT = 16;
   logic               zero_q, card_q, some_q, err_q, lost_q, card_wait_q, last;
   logic [NUM_SSD-1:0] zeroed_q, there;                         // they have zeroed something since the last flush
+  logic [NUM_SSD-1:0] spared_q;                                // they may fail
   logic [SSD_W-1:0]   member_q, which;                         // of the SSDs of the granule, or of all; which that is
   logic [OUT_W-1:0]   out_q, ended;
   logic [ADDR_W:0]    from_q, to_q, next_q;                    // bytes of the media: what is left; the next granule
@@ -111,7 +114,8 @@ module db_virt_command
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
         card_q   <= s_bytes != '0;
-        some_q   <= s_op == 2'd0 && s_addr != '0;
+        some_q   <= s_op == 2'd0 && s_addr[ZEROED_BIT];
+        spared_q <= s_op == 2'd0 ? s_addr[SPARED_BIT+:NUM_SSD] : '0;
         asks_q   <= 1'b1;
         misfit_q <= 1'b0;
         err_q    <= s_op > 2'd1;
@@ -174,7 +178,7 @@ module db_virt_command
       card_wait_q <= 1'b0;
       if (s_card_rsp_err) err_q <= 1'b1;
     end
-    if ((s_end_valid & s_end_err) != '0) err_q <= 1'b1;
+    if ((s_end_valid & s_end_err & ~spared_q) != '0) err_q <= 1'b1;
     out_q <= out_q + OUT_W'(m_cmd_valid && m_cmd_ready) - ended;
     if (rst) begin
       state_q     <= ST_IDLE;

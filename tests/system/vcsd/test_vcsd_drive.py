@@ -13,8 +13,9 @@ from cards import PARAMS, SIZE, card_of, on_ssds, one_of_all
 from doorbell.device.drives import ModelDrive
 from doorbell.nvme import namespaces
 from doorbell.nvme.commands import Command
-from doorbell.nvme.constants import AdminOpc, NvmOpc, Status
+from doorbell.nvme.constants import CSTS_CFS, AdminOpc, Feature, NvmOpc, Reg, Status
 from doorbell.nvme.driver import Driver
+from doorbell.nvme.errors import DeviceTimeout
 from traffic import MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -61,6 +62,33 @@ def test_an_ssd_that_cannot_be_brought_up(make_drive: MakeDrive, lie: dict[str, 
     assert drive.read(24, 8) == bytes(4096)
     namespaces.delete(drive, mine)
     assert namespaces.delete_try(drive, its).status == Status.WRITE_FAULT
+
+
+@pytest.mark.parametrize("attached", [True, False], ids=["its namespace attached", "detached"])
+def test_a_shutdown_beside_an_ssd_that_is_dead(make_drive: MakeDrive, attached: bool) -> None:
+    """To shut down, and to switch the write cache off, is to flush. A dead SSD is an error of those alone that have a
+    part of it."""
+    ssds = [ModelDrive(size=SIZE), ModelDrive(size=SIZE, dstrd=10)]
+    drive = make_drive(top="db_vcsd", params=PARAMS, ssds=ssds, media_size=PARAMS["NUM_SSD"] * SIZE)
+    drive.start(queues=2, entries=64)
+    half = PARAMS["NUM_NS"] // PARAMS["NUM_SSD"]
+    while card_of(drive.sim).dead != 2:
+        drive.advance(25_000)
+    if not attached:
+        for nsid in namespaces.active(drive)[half:]:
+            namespaces.detach(drive, nsid)
+    status = drive.admin_try(AdminOpc.SET_FEATURES, cdw10=Feature.VOLATILE_WC, cdw11=0).status
+    assert status == (Status.WRITE_FAULT if attached else Status.SUCCESS)
+    drive.write(24, bytes(range(256)) * 16)
+    if attached:
+        with pytest.raises(DeviceTimeout, match="waiting for shutdown: CSTS is still"):
+            drive.shutdown()
+        assert drive.read32(Reg.CSTS) & CSTS_CFS
+    else:
+        asked = card_of(drive.sim).ssds.counters(port=0)["drive.doorbells"]
+        drive.shutdown()
+        assert card_of(drive.sim).ssds.counters(port=0)["drive.doorbells"] > asked
+        assert not drive.read32(Reg.CSTS) & CSTS_CFS
 
 
 def try_all(card: Driver, opcode: NvmOpc, at: list[int], blocks: int = 8) -> list[Command]:
