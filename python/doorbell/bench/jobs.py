@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,6 +88,9 @@ def _split(text: str) -> Split:
     return tuple((size, w) for size, w in zip(sizes, weights) if w)
 
 
+LEAST_THETA = 0.001  # weights of 2^24 blocks are summed in 64 bits
+
+
 def parse_distribution(text: str) -> float:
     """random_distribution: random, or zipf:theta. Returns theta; 0 is uniform."""
     name, _, value = text.partition(":")
@@ -100,8 +102,8 @@ def parse_distribution(text: str) -> float:
         theta = float(value or "1.1")
     except ValueError as e:
         raise ValueError(f"'{value}' is not a number") from e
-    if not 0 < theta <= 10 or not math.isfinite(theta):
-        raise ValueError(f"theta is {theta}: it must be above 0 and at most 10")
+    if not LEAST_THETA <= theta <= 10:
+        raise ValueError(f"theta is {theta}: it must be from {LEAST_THETA} to 10")
     return theta
 
 

@@ -49,7 +49,7 @@ class Zipf:
     def __init__(self, count: int, theta: float, seed: int) -> None:
         if count > 1 << 24:
             raise UserError(f"zipf over {count} blocks: at most {1 << 24}; give a smaller size or larger blocks")
-        weights = np.fromiter((max(1, round(2.0**40 * k**-theta)) for k in range(1, count + 1)), np.int64, count)
+        weights = np.fromiter((max(1, round(2.0**40 * k**-theta)) for k in range(1, count + 1)), np.uint64, count)
         self.sums = np.cumsum(weights)
         self.total = int(self.sums[-1])
         self.count = count
@@ -59,7 +59,7 @@ class Zipf:
 
     def rank(self, rng: random.Random) -> int:
         """0 is drawn most often."""
-        return int(np.searchsorted(self.sums, rng.randrange(self.total), side="right"))
+        return int(np.searchsorted(self.sums, np.uint64(rng.randrange(self.total)), side="right"))
 
     def draw(self, rng: random.Random) -> int:
         return (self.rank(rng) * self.step + self.shift) % self.count

@@ -19,7 +19,7 @@ from typing import Any
 from doorbell.build import simulator
 from doorbell.device.drives import WINDOW_BYTES, Latency, ModelDrive, PortOptions, ssd_drive
 from doorbell.device.image_lock import lock_image
-from doorbell.device.opening import open_sim
+from doorbell.device.opening import EXTENTS, granule_log2, open_sim
 from doorbell.device.sim import SETTINGS
 from doorbell.device.switch_sim import GRANULE, NUMBERS
 from doorbell.device.switch_sim import OPTIONS as SWITCH
@@ -79,6 +79,7 @@ class _Card:
     stripe: bool
     bytes_each: int
     images: list[str]
+    granule_log2: int | None = None  # not known of one that an older release made
 
     @staticmethod
     def load(file: Path) -> _Card | None:
@@ -113,6 +114,11 @@ class _Card:
             raise UserError(f"{file} was made with {len(before.images)} SSDs, not {len(self.images)}")
         if before.bytes_each != self.bytes_each:
             raise UserError(f"{file} was made with {before.bytes_each:,} bytes of each SSD, not {self.bytes_each:,}")
+        if before.granule_log2 not in (None, self.granule_log2):
+            sizes = f"2^{before.granule_log2} bytes, not 2^{self.granule_log2}"
+            raise UserError(
+                f"{file} was made with granules of {sizes}: give the same EXTENTS or GRANULE_LOG2"
+            )
         if before.images != self.images and sorted(before.images) == sorted(self.images):
             raise UserError(f"{file} was made with the SSDs in another order: --images {' '.join(before.images)}")
 
@@ -139,7 +145,9 @@ def card_with_ssds(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doorbell-ssds-")))
             images = [folder / f"ssd{i}.img" for i in range(number)]
         if card:
-            now = _Card(bool(params.get("STRIPE", 0)), each, [image.name for image in wanted.images])
+            granules = granule_log2({"media_size": each * number}, int(params.get("EXTENTS", EXTENTS)))
+            granules = int(params.get("GRANULE_LOG2", granules))
+            now = _Card(bool(params.get("STRIPE", 0)), each, [image.name for image in wanted.images], granules)
             before = _Card.load(card)
             if before:
                 now.check(card, before)

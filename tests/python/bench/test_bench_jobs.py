@@ -8,8 +8,18 @@ import subprocess
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
-from doorbell.bench.jobs import Job, apply_option, describe, parse_bs, parse_bssplit, parse_distribution, parse_job_file
+from doorbell.bench.jobs import (
+    LEAST_THETA,
+    Job,
+    apply_option,
+    describe,
+    parse_bs,
+    parse_bssplit,
+    parse_distribution,
+    parse_job_file,
+)
 from doorbell.bench.runner import Window, Zipf, rate_of, run_group
 from doorbell.device.functional import FunctionalSsd
 from doorbell.errors import UserError
@@ -93,6 +103,18 @@ def test_zipf_is_zipf() -> None:
         assert abs(times - want) < 5 * want**0.5, (rank, times, want)
     assert {(r * zipf.step + zipf.shift) % count for r in range(count)} == set(range(count))  # every block has a rank
     assert len(seen) > 300 and max(seen) < count
+
+
+def test_weights_of_zipf_fit_in_64_bits() -> None:
+    """Of as many blocks as may be, and the least theta: by the integral above their sum."""
+    count = 1 << 24
+    most = 1 + (count ** (1 - LEAST_THETA) - 1) / (1 - LEAST_THETA)
+    assert 2**63 < 2**40 * most < 2**64
+    assert Zipf(9, LEAST_THETA, seed=1).sums.dtype == np.uint64
+    assert parse_distribution(f"zipf:{LEAST_THETA}") == LEAST_THETA
+    for text in ("zipf:0.0009", "zipf:10.1", "zipf:nan"):
+        with pytest.raises(ValueError, match="it must be from 0.001 to 10"):
+            parse_distribution(text)
 
 
 def test_what_is_drawn() -> None:

@@ -181,10 +181,11 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("doorbell.qemu.ssds.LOCK_S", 0.2)
 
-    def start(*images: Path, size: str | None = None, card: Path | None = None, stripe: bool = False) -> Any:
+    def start(*images: Path, size: str | None = None, card: Path | None = None, stripe: bool = False,
+              **more: int) -> Any:  # fmt: skip
         wanted = SsdOptions("model", images, None, stripe)
         return serve.serving_device(tmp_path / "s", top="db_vcsd", size=size, ssds=wanted, image=card,
-                                    data_w=128, link="gen3x4", params=dict(PARAMS))  # fmt: skip
+                                    data_w=128, link="gen3x4", params=PARAMS | more)  # fmt: skip
 
     def refused(why: str, *images: Path, **how: Any) -> None:
         with pytest.raises(UserError, match=why), start(*images, **how):
@@ -204,6 +205,8 @@ def test_a_card_knows_its_ssds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     d.rename(b)
     refused("in another order: --images a b", b, a, card=tmp_path / "a.card")
     refused("without --stripe", a, b, stripe=True)
+    for more in ({"EXTENTS": 2 * SIZE >> 21}, {"GRANULE_LOG2": 21}):
+        refused(r"granules of 2\^20 bytes, not 2\^21: give the same EXTENTS or GRANULE_LOG2", a, b, **more)
     refused("2 SSDs, not 4", a, b, c, d)
     refused("bytes of each SSD, not", a, b, size="64m")
     refused("leave --size out", a, b, size="16m")
