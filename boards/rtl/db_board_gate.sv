@@ -53,7 +53,8 @@ module db_board_gate #(
   assign m_write_req.axi.b_ready  = s_write_req.axi.b_ready || rst;
   assign s_write_rsp = '{
     b_id: m_write_rsp.b_id,
-    axi: '{aw_ready: aw_ready && !rst, w_ready: w_ready && !rst && whole_w_q < 6'd32 && whole_aw_q < 6'd32,
+    axi: '{aw_held: 1'b0, aw_ready: aw_ready && !rst,
+           w_ready: w_ready && !rst && whole_w_q < 6'd32 && whole_aw_q < 6'd32,
            b_valid: m_write_rsp.axi.b_valid && !rst, b: m_write_rsp.axi.b}};
   always_ff @(posedge clk) begin
     whole_aw_q <= whole_aw_q + 6'(w_push && s_write_req.axi.w.last) - 6'(aw_go);

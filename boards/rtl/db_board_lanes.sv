@@ -96,8 +96,8 @@ module db_board_lanes #(
   end
   assign s_write_rsp = '{
     b_id: aw_piece_id,
-    axi: '{aw_ready: aw_ready, w_ready: w_ready == '1, b_valid: b_valid == '1 && aw_piece_valid && aw_piece_last,
-           b: worst}};
+    axi: '{aw_held: 1'b0, aw_ready: aw_ready, w_ready: w_ready == '1,
+           b_valid: b_valid == '1 && aw_piece_valid && aw_piece_last, b: worst}};
   assign s_read_rsp = '{
     r_id: ar_piece_id,
     axi: '{ar_ready: ar_ready, r_valid: r_valid == '1 && ar_piece_valid,

@@ -116,7 +116,7 @@ module db_board_zero #(
     if (owner_fill) {m_write_req.axi.w.strb, m_write_req.axi.w.data} = {{DATA_W / 8{1'b1}}, DATA_W'(0)};
   end
   assign s_axi_write_rsp = '{
-    aw_ready: m_write_rsp.axi.aw_ready && owner_ready && !pick,
+    aw_held: 1'b0, aw_ready: m_write_rsp.axi.aw_ready && owner_ready && !pick,
     w_ready: m_write_rsp.axi.w_ready && owner_valid && !owner_fill,
     b_valid: m_write_rsp.axi.b_valid && !m_write_rsp.b_id, b: m_write_rsp.axi.b};
 endmodule

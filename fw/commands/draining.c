@@ -60,9 +60,9 @@ uint32_t zero_step(struct request* r) {
     uint64_t bytes = r->left < CFG_ZERO_BYTES ? r->left : CFG_ZERO_BYTES;
     r->zeroing = true;
     r->flushing = bytes == 0;
-    if (r->flushing && r->from) hw_zeroes_flush_start();
-    else if (r->flushing) hw_media_flush_start(EXTENTS ? extents_foreign(r->drive, r->fn) : 0);  // nothing has been zeroed: of what hosts have written
-    else hw_media_zero_start(r->from, bytes);
+    if (!r->flushing) hw_media_zero_start(r->from, bytes);
+    else if (r->from) hw_zeroes_flush_start();
+    else hw_media_flush_start(ns_foreign_ssds(r->drive, r->fn));  // nothing has been zeroed: of what hosts have written
     r->from += bytes;
     r->left -= bytes;
     r->fn->wake |= EV(MEDIA_IDLE);

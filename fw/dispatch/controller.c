@@ -68,7 +68,7 @@ static void shut_down(struct drive* drive, struct function* fn, uint32_t shn) {
         hw_control(CTL_STOP);
         if (!hw_wait(EV(QUIET), NEVER)) return;  // a reset
     }
-    bool durable = hw_media_flush(EXTENTS ? extents_foreign(drive, fn) : 0);
+    bool durable = hw_media_flush(ns_foreign_ssds(drive, fn));
     if (hw_events() & EV_RESET) return;
     if (fn->life == READY) fn->life = OFF;
     if (!durable || !store_in_use(drive, false)) {

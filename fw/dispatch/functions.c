@@ -203,7 +203,7 @@ static void shutting(struct drive* drive, struct function* fn, uint32_t* wake, b
         fn->aborting = false;  // too late: the look that goes on does not count
         drive->changing = fn;
         fn->flushing = true;
-        hw_media_flush_start(EXTENTS ? extents_foreign(drive, fn) : 0);
+        hw_media_flush_start(ns_foreign_ssds(drive, fn));
     }
     if (!hw_media_idle()) {
         *wake |= EV(MEDIA_IDLE);

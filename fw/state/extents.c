@@ -144,18 +144,13 @@ void extents_restore(struct drive* drive) {
     }
 }
 
-uint32_t extents_foreign(const struct drive* drive, const struct function* fn) {
-    uint32_t foreign = (1u << (1u << extents_of(drive)->hw.ssds)) - 1u;
-    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns && foreign; nsid++) {
-        const struct namespace* ns = &drive->namespaces.of[nsid];
-        if (!ns_active(fn, nsid) || ns->pages == 0) continue;
-        uint32_t last = extents_granule(drive, ns->base + ns->pages - 1u);
-        for (uint32_t g = extents_granule(drive, ns->base); g <= last && foreign; g++) {
-            uint32_t place = hw_extent(g);
-            if (place) foreign &= ~(((1u << (1u << hw_extent_log2(place))) - 1u) << hw_extent_ssd(place));
-        }
+uint32_t extents_ssds(const struct drive* drive, const struct namespace* ns) {
+    uint32_t found = 0, last = extents_granule(drive, ns->base + ns->pages - 1u);
+    for (uint32_t g = extents_granule(drive, ns->base); ns->pages && g <= last; g++) {
+        uint32_t place = hw_extent(g);
+        if (place) found |= ((1u << (1u << hw_extent_log2(place))) - 1u) << hw_extent_ssd(place);
     }
-    return foreign;
+    return found;
 }
 
 // ---------------------------------------------------------------- numbers

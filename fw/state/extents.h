@@ -14,7 +14,6 @@
 #include "hw/extents.h"
 
 struct drive;
-struct function;
 struct namespace;
 
 /// Granules whose places follow each other, and are not the default ones; those between that no namespace has are nowhere.
@@ -49,8 +48,8 @@ bool extents_take(struct drive* drive, uint64_t page, uint64_t pages, uint32_t w
 /// namespaces have gone.
 bool extents_settle(struct drive* drive);
 
-/// SSDs, a bit each, that have no part of the namespaces attached to this function.
-uint32_t extents_foreign(const struct drive* drive, const struct function* fn);
+/// SSDs, a bit each, that have a part of the namespace.
+uint32_t extents_ssds(const struct drive* drive, const struct namespace* ns);
 
 /// It has whole granules.
 bool extents_own(const struct drive* drive, const struct namespace* ns);

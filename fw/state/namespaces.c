@@ -19,6 +19,15 @@ uint32_t ns_attached(const struct drive* drive, uint32_t nsid) {
     return n;
 }
 
+uint32_t ns_foreign_ssds(const struct drive* drive, const struct function* fn) {
+    if (!EXTENTS) return 0;
+    uint32_t own = 0;
+    for (uint32_t nsid = 1; nsid <= drive->hw.num_ns; nsid++) {
+        if (ns_active(fn, nsid)) own |= extents_ssds(drive, &drive->namespaces.of[nsid]);
+    }
+    return ~own & ((1u << (1u << drive->extents->hw.ssds)) - 1u);
+}
+
 uint32_t ns_check(const struct drive* drive, uint32_t nsid, bool found) {
     if (found) return ST_SUCCESS;
     return nsid == 0 || (nsid > last_nsid(drive) && nsid != NSID_ALL) ? ST_INVALID_NS : ST_INVALID_FIELD;

@@ -55,6 +55,8 @@ bool ns_exists(const struct drive* drive, uint32_t nsid);
 bool ns_active(const struct function* fn, uint32_t nsid);
 /// To so many.
 uint32_t ns_attached(const struct drive* drive, uint32_t nsid);
+/// SSDs, a bit each, that have no part of those that are attached to this function (db_vcsd; else 0).
+uint32_t ns_foreign_ssds(const struct drive* drive, const struct function* fn);
 /// Success, or what a command ends with that wants a namespace to exist, or to be active (Base 2.0, 3.2.1.5); or that has
 /// not `found` it otherwise.
 uint32_t ns_check(const struct drive* drive, uint32_t nsid, bool found);

@@ -3,7 +3,7 @@
 // the other way round. So what a burst reads is as before or as after each burst that writes.
 //
 // Beside two address channels: an address may go to the slave when ar_may, aw_may say so, and holds its page until the
-// burst's last answer. W of a burst must not go before its address. Pages share ENTRIES counters, by their lowest bits:
+// burst's last answer. Rows of a burst must not go before its address may. Pages share ENTRIES counters, by their lowest bits:
 // pages that are a multiple of ENTRIES apart may wait for each other without need.
 // Nobody starves: who waits for the other kind is not overtaken by more of it. Only the slave is ever waited for.
 // A counter is chosen in one cycle and changed in the next; ends come first, then addresses, in turn.

@@ -68,8 +68,11 @@
   }
 
 // b: the response, BRESP.
+// aw_held: who stands between keeps the address on AW back (db_axi_page_lock), and so must the master its rows. Else they go
+// whether or not the address has been taken: a slave may wait for W before it takes AW.
 `define DB_AXI_WRITE_RSP_T \
   struct packed { \
+    logic       aw_held; \
     logic       aw_ready; \
     logic       w_ready; \
     logic       b_valid; \

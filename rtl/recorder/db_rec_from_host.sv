@@ -73,6 +73,7 @@ module db_rec_from_host
   logic [3:0]   src_q, index_q, queue_q;
   logic [7:0]   tag_q;
   logic         write_q, is_admin_q, is_data_q, dropped_q, last_q, first_q, answers_q, there;
+  logic         final_q;    // ST_ADMIN: index_q is 15
   logic         flushed_q;  // the drive was in reset a cycle ago: so in the last one of ST_ACCESS, too
   logic [127:0] beat_q;
   logic [1:0]   lane_q, head_q;
@@ -286,6 +287,7 @@ module db_rec_from_host
           state_q <= ST_ENTRY;
         end else if (!admin_q[d_q].busy) begin
           index_q <= '0;
+          final_q <= 1'b0;
           state_q <= made != MADE_NOT ? ST_HEAD : ST_ADMIN;
           for (int i = 0; i < N_DRIVES; i++)
             if (d_q == DW'(i))
@@ -293,14 +295,15 @@ module db_rec_from_host
                               prp_bit23: prp_bit23_in_q};
         end
       ST_ADMIN: begin  // a reset ends it: the host drops what it has, and the rest would be no command
-        if (m_admin_ready[d_q] || drives[d_q].flush) begin
-          forwards_q   <= forwards;
-          index_q <= index_q + 4'd1;
-          if (index_q == '1 || drives[d_q].flush) begin
-            for (int i = 0; i < N_DRIVES; i++)
-              if (d_q == DW'(i)) {admin_q[i].busy, admin_q[i].gone} <= {1'b1, drives[i].flush};
-            state_q <= ST_HEAD;
-          end
+        if (m_admin_ready[d_q]) begin
+          forwards_q <= forwards;
+          index_q    <= index_q + 4'd1;
+          final_q    <= index_q == 4'd14;
+        end
+        if ((m_admin_ready[d_q] && final_q) || drives[d_q].flush) begin
+          for (int i = 0; i < N_DRIVES; i++)
+            if (d_q == DW'(i)) {admin_q[i].busy, admin_q[i].gone} <= {1'b1, drives[i].flush};
+          state_q <= ST_HEAD;
         end
       end
       ST_ENTRY: begin

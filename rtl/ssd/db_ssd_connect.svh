@@ -73,7 +73,8 @@
   assign m_axi_wstrb       = m_axi_write_req.w.strb;
   assign m_axi_wlast       = m_axi_write_req.w.last;
   assign m_axi_bready      = m_axi_write_req.b_ready;
-  assign m_axi_write_rsp   = '{aw_ready: m_axi_awready, w_ready: m_axi_wready, b_valid: m_axi_bvalid, b: m_axi_bresp};
+  assign m_axi_write_rsp   = '{aw_held: 1'b0, aw_ready: m_axi_awready, w_ready: m_axi_wready, b_valid: m_axi_bvalid,
+                               b: m_axi_bresp};
   assign m_media_cmd_op    = m_media_cmd.op;
   assign m_media_cmd_addr  = m_media_cmd.addr[MEDIA_ADDR_W-1:0];
   assign m_media_cmd_bytes = m_media_cmd.bytes;
@@ -103,7 +104,8 @@
   assign m_cmb_wstrb     = m_cmb_write_req.w.strb;
   assign m_cmb_wlast     = m_cmb_write_req.w.last;
   assign m_cmb_bready    = m_cmb_write_req.b_ready;
-  assign m_cmb_write_rsp = '{aw_ready: m_cmb_awready, w_ready: m_cmb_wready, b_valid: m_cmb_bvalid, b: m_cmb_bresp};
+  assign m_cmb_write_rsp = '{aw_held: 1'b0, aw_ready: m_cmb_awready, w_ready: m_cmb_wready, b_valid: m_cmb_bvalid,
+                             b: m_cmb_bresp};
 
   // ---- statistics
   stat_t stat;

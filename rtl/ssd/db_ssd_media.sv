@@ -81,6 +81,7 @@ module db_ssd_media
     m_axi_write_req.aw_valid = s_axi_write_req.aw_valid && aw_may;
     m_axi_write_req.b_ready  = s_axi_write_req.b_ready && b_may;
     s_axi_write_rsp          = m_axi_write_rsp;
+    s_axi_write_rsp.aw_held  = m_axi_write_rsp.aw_held || !aw_may;
     s_axi_write_rsp.aw_ready = m_axi_write_rsp.aw_ready && aw_may;
     s_axi_write_rsp.b_valid  = m_axi_write_rsp.b_valid && b_may;
   end

@@ -39,10 +39,12 @@ module db_ssd_store
   logic own_q;                         // the channels are ours
   logic may_q;                         // engine_idle, which comes late
   logic ar_q, aw_q, w_q;               // on offer
+  logic shown_q, w_valid;              // the address is nobody's to hold back
 
   // A command that is given to the engine as it is taken asks nothing of the media before own_q holds it back.
   assign s_ready = !own_q && may_q;
   assign busy    = s_valid || own_q;
+  assign w_valid = w_q && (!aw_q || shown_q);  // db_axi_page_lock wants W behind its address
 
   always_comb begin
     m_axi_read_req  = '{ar_valid: ar_q, ar: '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0}, r_ready: own_q};
@@ -52,7 +54,7 @@ module db_ssd_store
       m_axi_write_req.aw_valid    = aw_q;
       m_axi_write_req.aw          = '{fua: 1'b0, addr: s_cmd.addr[ADDR_W-1:0], len: 8'd0};
       m_axi_write_req.b_ready     = 1'b1;
-      m_axi_write_req.w_valid     = w_q && !aw_q;
+      m_axi_write_req.w_valid     = w_valid;
       m_axi_write_req.w.last      = 1'b1;
       m_axi_write_req.w.data[31:0] = s_cmd.data;
       s_axi_write_rsp.aw_ready    = 1'b0;
@@ -64,6 +66,7 @@ module db_ssd_store
   always_ff @(posedge clk) begin
     s_done <= 1'b0;
     may_q  <= engine_idle;
+    shown_q <= own_q && aw_q && !m_axi_write_rsp.aw_held;
     if (s_valid && s_ready) begin
       own_q <= 1'b1;
       ar_q  <= !s_cmd.write;
@@ -73,7 +76,7 @@ module db_ssd_store
     if (own_q) begin
       if (m_axi_read_rsp.ar_ready)  ar_q <= 1'b0;
       if (m_axi_write_rsp.aw_ready) aw_q <= 1'b0;
-      if (m_axi_write_rsp.w_ready && !aw_q) w_q <= 1'b0;  // db_axi_page_lock wants W behind its address
+      if (m_axi_write_rsp.w_ready && w_valid) w_q <= 1'b0;
       if (m_axi_read_rsp.r_valid || m_axi_write_rsp.b_valid) begin
         own_q  <= 1'b0;
         s_done <= 1'b1;

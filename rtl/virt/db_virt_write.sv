@@ -167,6 +167,6 @@ module db_virt_write
     .clk, .rst, .s_valid(b_valid), .s_ready(b_ready), .s_data(b), .m_valid(out_valid),
     .m_ready(s_axi_write_req.b_ready),
     .m_data(out));
-  assign s_axi_write_rsp = '{aw_ready: map_ready, w_ready: row_take, b_valid: out_valid, b: out};
+  assign s_axi_write_rsp = '{aw_held: 1'b0, aw_ready: map_ready, w_ready: row_take, b_valid: out_valid, b: out};
   assign idle            = map_ready && !s_axi_write_req.aw_valid && !end_valid && !out_valid && !begun_q;
 endmodule

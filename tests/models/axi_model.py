@@ -139,6 +139,7 @@ class AxiWrite:
         self.accepted = 0  # how many addresses of `open` have been taken
         self.whole: deque[tuple[int, Burst]] = deque()  # (cycle when it may be answered, burst)
         self.outstanding = 0  # bursts on offer or taken, without response
+        self.rows_first = False  # an address is taken when a row of its burst has come, as a slave may do it
 
     def apply(self, burst: Burst) -> None:
         if not burst.bad and not burst.applied:
@@ -149,7 +150,8 @@ class AxiWrite:
 
     def step(self, cycle: int) -> None:
         rng, row_bytes = self.rng, self.media.row_bytes
-        taken = self.aw.step() is not None
+        on_offer = self.open[self.accepted] if len(self.open) > self.accepted else None
+        taken = self.aw.step(not self.rows_first or (on_offer is not None and bool(on_offer.data))) is not None
         if self.aw.new:
             burst = Burst(self.aw.new.addr, self.aw.new.len + 1, bad=rng.random() < self.bad)
             check_burst(burst.addr, burst.rows, row_bytes)

@@ -116,9 +116,7 @@ class _Card:
             raise UserError(f"{file} was made with {before.bytes_each:,} bytes of each SSD, not {self.bytes_each:,}")
         if before.granule_log2 not in (None, self.granule_log2):
             sizes = f"2^{before.granule_log2} bytes, not 2^{self.granule_log2}"
-            raise UserError(
-                f"{file} was made with granules of {sizes}: give the same EXTENTS or GRANULE_LOG2"
-            )
+            raise UserError(f"{file} was made with granules of {sizes}: give the same EXTENTS or GRANULE_LOG2")
         if before.images != self.images and sorted(before.images) == sorted(self.images):
             raise UserError(f"{file} was made with the SSDs in another order: --images {' '.join(before.images)}")
 

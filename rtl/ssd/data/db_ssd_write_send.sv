@@ -2,9 +2,9 @@
 // Whole bursts to the media: address, then rows.
 //
 // Addresses wait here from when the command was cut until the burst's data is whole. The rows of a burst go when its
-// address has been taken, not before: db_axi_page_lock relies on it. A void burst's rows have no strobe; with no row on W all
-// strobes are set, as db_ssd_store wants them.
-// Latency: whole to AW 1 cycle, AW taken to first row on W 2. Throughput: a row a cycle, also from burst to burst.
+// address is on offer (db_axi_page_lock may hold it back), whether it has been taken or not. A void burst's rows have no
+// strobe; with no row on W all strobes are set, as db_ssd_store wants them.
+// Latency: whole to AW 1 cycle, AW on offer to first row on W 2. Throughput: a row a cycle, also from burst to burst.
 `include "db_axi_types.svh"
 module db_ssd_write_send
   import db_ssd_data_pkg::*;
@@ -40,15 +40,16 @@ module db_ssd_write_send
     .clk, .rst, .s_valid(s_addr_valid), .s_ready(s_addr_ready), .s_data({s_addr, s_addr_blocks}),
     .m_valid(addr_valid), .m_ready(begin_burst), .m_data({addr, blocks}), .level());
 
-  // ---- addresses; behind one that has been taken, its size waits for its rows
-  logic       taken, send_room, send_valid, send_void, w_valid_q, w_free, w_take, w_last_q;
+  // ---- addresses; behind one that is on offer, its size waits for its rows
+  logic       taken, offered, offered_q, send_room, send_valid, send_void, w_valid_q, w_free, w_take, w_last_q;
   logic [2:0] send_blocks;
   logic [7:0] row_q;
   assign taken         = aw_valid_q && m_axi_write_rsp.aw_ready;
+  assign offered       = aw_valid_q && !m_axi_write_rsp.aw_held && !offered_q;
   assign begin_burst   = s_whole_valid && !aw_valid_q && send_room;
   assign s_whole_ready = begin_burst;
   db_fifo #(.WIDTH(4), .DEPTH(2)) i_send (
-    .clk, .rst, .s_valid(taken), .s_ready(send_room), .s_data({void_q, blocks_q}), .m_valid(send_valid),
+    .clk, .rst, .s_valid(offered), .s_ready(send_room), .s_data({void_q, blocks_q}), .m_valid(send_valid),
     .m_ready(w_take && w_last_q), .m_data({send_void, send_blocks}), .level());
 
   // ---- rows
@@ -57,6 +58,7 @@ module db_ssd_write_send
   assign w_take      = s_row_ready && s_row_valid;
   `DB_AXI_W_T(DATA_W) w_q;
   always_ff @(posedge clk) begin
+    offered_q <= (offered || offered_q) && !taken;
     if (taken) aw_valid_q <= 1'b0;
     if (begin_burst) begin
       aw_valid_q <= 1'b1;
@@ -74,6 +76,7 @@ module db_ssd_write_send
     end
     if (rst) begin
       aw_valid_q <= 1'b0;
+      offered_q  <= 1'b0;
       row_q      <= '0;
       w_last_q   <= 1'b0;
       w_valid_q  <= 1'b0;
@@ -85,7 +88,8 @@ module db_ssd_write_send
 `ifndef SYNTHESIS
   always_ff @(posedge clk) if (!rst) begin
     if (begin_burst) assert (addr_valid);
-    if (taken) assert (send_room);
+    if (offered) assert (send_room);
+    if (taken) assert (offered || offered_q);
   end
 `endif
 endmodule

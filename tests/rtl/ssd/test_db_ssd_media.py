@@ -195,9 +195,12 @@ async def a_page_that_is_written_is_not_read(dut: Any) -> None:
     page = 5 << 12
     dut.s_axi_write_req.value = WRITE_REQ.pack(aw_valid=1, aw={"addr": page + 512, "len": 15}, b_ready=1)
     dut.m_axi_write_rsp.value = WRITE_RSP.pack(aw_ready=1)
-    for _ in range(2):
-        await b.step()
+    await b.step()
+    assert not WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"]
+    assert WRITE_RSP.unpack(int(dut.s_axi_write_rsp.value))["aw_held"], "no row may go"
+    await b.step()
     assert WRITE_REQ.unpack(int(dut.m_axi_write_req.value))["aw_valid"]
+    assert not WRITE_RSP.unpack(int(dut.s_axi_write_rsp.value))["aw_held"]
     assert WRITE_RSP.unpack(int(dut.s_axi_write_rsp.value))["aw_ready"]
     await b.step()
     dut.s_axi_write_req.value = WRITE_REQ.pack(b_ready=1)

@@ -43,6 +43,8 @@ async def access(dut: Any, rng: random.Random, media: dict[int, int], write: boo
     bad, begins = rng.random() < 0.2, rng.randrange(1, 6)
     engine = WRITE.pack(**BUSY, aw=ADDR.pack(addr=0xABC000, len=3), w=W.pack(last=0, strb=(1 << 32) - 1, data=5))
     seen, done = set(), set()  # channels on which a request stood, was taken
+    held = rng.randrange(20) if rng.random() < 0.3 else 0  # so long the address is not on offer to the media
+    row_first = rng.random() < 0.3  # the media takes the address when the row stands there
     for cycle in range(200):
         if cycle == begins:
             dut.s_axi_write_req.value = engine
@@ -50,10 +52,12 @@ async def access(dut: Any, rng: random.Random, media: dict[int, int], write: boo
         ready = [int(rng.random() < 0.5) for _ in range(3)]
         whole = done >= ({"aw", "w"} if write else {"ar"})
         answer = whole and rng.random() < 0.3
+        if cycle < held or (row_first and "w" not in seen):
+            ready[0] = 0
         resp = rng.choice((2, 3)) if bad else rng.choice((0, 1)) & 0
         data = media.get(addr, 0) | rng.getrandbits(DATA_W - 32) << 32
         dut.m_axi_write_rsp.value = WRITE_RSP.pack(
-            aw_ready=ready[0], w_ready=ready[1], b_valid=int(bool(answer and write)), b=resp
+            aw_held=int(cycle < held), aw_ready=ready[0], w_ready=ready[1], b_valid=int(bool(answer and write)), b=resp
         )
         dut.m_axi_read_rsp.value = READ_RSP.pack(ar_ready=ready[2], r_valid=int(bool(answer and not write)),
                                                  r=R.pack(last=1, resp=resp, data=data))  # fmt: skip
@@ -79,6 +83,7 @@ async def access(dut: Any, rng: random.Random, media: dict[int, int], write: boo
         if offers["ar"]:
             assert asks["ar"] == {"fua": 0, "addr": addr, "len": 0}
         if offers["w"]:
+            assert cycle >= held, "a row before its address"
             out = to_write["w"]
             assert (out["strb"], out["last"], out["data"] & 0xFFFFFFFF) == ((1 << 32) - 1, 1, word), (
                 "all strobes or none"

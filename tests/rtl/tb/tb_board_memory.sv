@@ -151,7 +151,7 @@ module tb_board_memory #(
           m0_axi_bready} = {
     lane_write_req[0].aw_valid, lane_write_req[0].aw.addr, lane_write_req[0].aw.len, lane_write_req[0].w_valid,
     lane_write_req[0].w, lane_write_req[0].b_ready};
-  assign lane_write_rsp[0] = '{aw_ready: m0_axi_awready, w_ready: m0_axi_wready, b_valid: m0_axi_bvalid,
+  assign lane_write_rsp[0] = '{aw_held: 1'b0, aw_ready: m0_axi_awready, w_ready: m0_axi_wready, b_valid: m0_axi_bvalid,
                                b: m0_axi_bresp};
   assign {m0_axi_arvalid, m0_axi_araddr, m0_axi_arlen, m0_axi_rready} = {
     lane_read_req[0].ar_valid, lane_read_req[0].ar.addr, lane_read_req[0].ar.len, lane_read_req[0].r_ready};
@@ -161,7 +161,7 @@ module tb_board_memory #(
           m1_axi_bready} = {
     lane_write_req[1].aw_valid, lane_write_req[1].aw.addr, lane_write_req[1].aw.len, lane_write_req[1].w_valid,
     lane_write_req[1].w, lane_write_req[1].b_ready};
-  assign lane_write_rsp[1] = '{aw_ready: m1_axi_awready, w_ready: m1_axi_wready, b_valid: m1_axi_bvalid,
+  assign lane_write_rsp[1] = '{aw_held: 1'b0, aw_ready: m1_axi_awready, w_ready: m1_axi_wready, b_valid: m1_axi_bvalid,
                                b: m1_axi_bresp};
   assign {m1_axi_arvalid, m1_axi_araddr, m1_axi_arlen, m1_axi_rready} = {
     lane_read_req[1].ar_valid, lane_read_req[1].ar.addr, lane_read_req[1].ar.len, lane_read_req[1].r_ready};
