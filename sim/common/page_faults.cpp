@@ -6,7 +6,24 @@
 
 #include <sys/mman.h>
 
+// STB_GNU_UNIQUE: the dynamic linker has one of each, whichever library it is of and however that was loaded. g++ makes
+// that of inline variables, clang of nothing. All zeros at the begin; sizes as in page_faults.h.
+asm(R"(
+    .pushsection .bss.db_faults,"aw",%nobits
+    .balign 8
+    .type db_fault_at, %gnu_unique_object
+    .size db_fault_at, 512
+db_fault_at:
+    .zero 512
+    .type db_faults, %gnu_unique_object
+    .size db_faults, 4
+db_faults:
+    .zero 4
+    .popsection
+)");
+
 namespace db {
+static_assert(sizeof db_fault_at == 512 && sizeof db_faults == 4);
 
 namespace {
 

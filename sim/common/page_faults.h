@@ -13,10 +13,10 @@ constexpr u32 FAULTS_KEPT = 64;
 
 // What has happened is the process's: a signal has no other way to say something. A simulation may run inside another
 // one's library (drives/lib_drive.h), and the signal comes to the handler that was set last, whichever library met it. So
-// all libraries share these: C names are exported, and g++ makes one of an inline variable in all of the process.
+// all libraries share these: they are unique in the process (page_faults.cpp).
 extern "C" {
-inline const u8* volatile db_fault_at[FAULTS_KEPT] = {};
-inline volatile u32 db_faults = 0;
+extern const u8* volatile db_fault_at[FAULTS_KEPT];
+extern volatile u32 db_faults;
 }
 
 class PageFaults {
