@@ -221,3 +221,9 @@ async def queue_commands(dut):
     await b.disable()
     await b.enable(cc=1)
     await b.run(create_cq, QUEUE_SIZE, **good_cq)
+    # a host may set them when Identify has told it which there are, with EN as it is
+    await b.write_cc(0x400001)
+    await b.run(create_cq, **good_cq)
+    await b.run(create_sq, QUEUE_SIZE, **good_sq)
+    await b.write_cc(0x460001)
+    await b.run(create_sq, **good_sq)
