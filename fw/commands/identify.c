@@ -258,9 +258,10 @@ static uint32_t namespace_of_set(struct request* r, enum scope scope) {
 static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     if (!may_exist(r)) return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
-    if (FUNCTIONS > 1 && is_in(r, scope, nsid_of(r)) && !set_of(r, nsid_of(r))) {
+    if (is_in(r, scope, nsid_of(r)) && !set_of(r, nsid_of(r))) {
         page_of(r)[1] = namespace_of(r, nsid_of(r))->shared;
-        page_of(r)[2] = RESCAP;
+        if (FUNCTIONS > 1) page_of(r)[2] = RESCAP;
+        page_of(r)[8] = ns_read_only(r->drive, nsid_of(r));  // NSATTR
     }
     page_of(r)[14] = nsid_of(r) == NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
     return send(r, 16);
