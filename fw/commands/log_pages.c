@@ -32,7 +32,7 @@ static uint32_t error_page(struct request* r) {
         if (error->status == 0) break;
         put64(at, log->count - n);
 #endif
-        put16(at + 8, error->sqid);
+        put16(at + 8, error->cid == NO_COMMAND ? NO_COMMAND : error->sqid);
         put16(at + 10, error->cid);
         put16(at + 12, (uint32_t)error->status << 1);
         put16(at + 14, 0xffff);  // no field of the command is named

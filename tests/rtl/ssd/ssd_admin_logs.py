@@ -140,6 +140,7 @@ async def events_and_abort(dut):
     event = b.completions.pop()
     assert event.status == OK and event.cid in aer and event.dw0 == 0x010100, "error, invalid doorbell value, log 1"
     aer.remove(event.cid)
+    assert u(await get_log(b, 1, 64, rae=1), 8, 4) == 0xFFFFFFFF, "SQID, CID: it is no command's"
     await doorbell(0, 200)  # masked until the log has been read
     await b.asleep()
     await get_log(b, 1, 64, rae=1)
