@@ -246,7 +246,7 @@ uint32_t get_log_page(struct request* r) {
         uint32_t found = ns_check(r->drive, nsid, own_set(r->drive, r->fn, nsid) == CSI_PROGRAMS);
         if (found != ST_SUCCESS) return found;
     } else if (nsid != 0 && nsid != NSID_ALL) {
-        return p->id == LOG_SMART && nsid <= last_nsid(r->drive) ? ST_INVALID_FIELD : ST_INVALID_NS;
+        return nsid <= last_nsid(r->drive) ? ST_INVALID_FIELD : ST_INVALID_NS;
     }
     uint32_t total = (numd + 1) << 2, skip = (uint32_t)offset, have = p->build(r);
     have = have > skip ? have - skip : 0;

@@ -162,7 +162,7 @@ def test_other_commands_want_a_namespace_of_the_media(fw: Slm) -> None:
         fw.run(0x0A, BAD_FIELD, dw1=nsid, dw10=0x05)
         fw.run(0x09, DNR | 0x10F, dw1=nsid, dw10=0x0B)
         fw.log(0x02, 512, BAD_FIELD, nsid=nsid)
-        fw.log(0x03, 512, BAD_NS, nsid=nsid)
+        fw.log(0x03, 512, BAD_FIELD, nsid=nsid)
 
 
 def test_load_and_activate(fw: Slm) -> None:

@@ -363,7 +363,7 @@ async def namespace_notices(dut):
     await b.disable()
     await b.enable()
     assert not any(await get_log(b, 4, 4096))
-    await get_log(b, 4, 64, BAD_NS, nsid=1)
+    await get_log(b, 4, 64, BAD_FIELD, nsid=1)
     # one that waits is taken back when the log is read first
     await b.run(0x09, dw10=0xB, dw11=1 << 8)
     await attach(b, 1, detach=1)
