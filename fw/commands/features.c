@@ -280,7 +280,7 @@ static const struct feature features[] = {
     {FEATURE_RESV_MASK, .value = VALUES, .set = notice_mask_set, .get = notice_mask_get,
      .flags = OF_SEVERAL | OF_NAMESPACE},
     {FEATURE_RESV_PERSIST, .value = VALUES, .set = persistence_set, .get = persistence_get,
-     .flags = OF_SEVERAL | OF_NAMESPACE | SAVEABLE | PERSISTENT},
+     .flags = OF_SEVERAL | OF_NAMESPACE | BY_SEL | SAVEABLE | PERSISTENT},
 #endif
 };
 #define FEATURES (sizeof features / sizeof features[0])
