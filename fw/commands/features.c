@@ -88,7 +88,7 @@ static uint32_t set_write_protection(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, to_protect, HW_NS_LATER) == WAIT) return WAIT;
+    if (drain_step(r, to_protect, later_gate(r, to_protect)) == WAIT) return WAIT;
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (to_protect(r, nsid)) ns_protect(r->drive, nsid, protection);
     }
