@@ -77,8 +77,9 @@ static void describe(const struct drive* drive, uint8_t* c) {
     put32(c + 516, last_nsid(drive));  // NN
     put32(c + 540, last_nsid(drive));  // MNAN
     if (drive->hw.sgl) put32(c + 536, SGLS);
-    // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
-    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
+    // ONCS: Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable. Not Verify: with its bit VSL
+    // would be advice, without it VSL is a limit.
+    put16(c + 520, 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     if (FUNCTIONS > 1) {
         c[96] = 1u;  // CTRATT: host identifiers of 128 bits
         c[520] |= ONCS_RESERVATIONS;

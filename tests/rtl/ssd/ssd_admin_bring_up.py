@@ -95,7 +95,7 @@ async def identify_structures(dut):
     assert u(c, 320, 2) == 10, "KAS"
     assert c[512] == 0x66 and c[513] == 0x44 and u(c, 516, 4) == u(c, 540, 4) == NUM_NS, "NN, MNAN"
     oncs = u(c, 520, 2)
-    assert oncs == 0b11011101, "Compare, DSM, Write Zeroes, Select, Timestamp, Verify"
+    assert oncs == 0b01011101, "Compare, DSM, Write Zeroes, Select, Timestamp; Verify has a limit, VSL"
     assert c[524] == 0 and c[525] == 7, "FNA, VWC"
     assert u(c, 526, 2) == 0 and u(c, 528, 2) == 0, "AWUN, AWUPF"
     assert u(c, 536, 4) == 1 << 18 | 1 << 16 | 2, "SGLS: dwords, bit buckets, longer than the data"
