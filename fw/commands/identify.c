@@ -189,8 +189,7 @@ static uint32_t namespace(struct request* r, enum scope scope) {
     uint8_t* page = page_of(r);
     memset(page, 0, 192);
     if (nsid == NSID_ALL) {
-        if (scope == ALLOCATED) return ST_INVALID_FIELD;
-        if (!manages(r)) return ST_INVALID_NS;
+        if (scope == ALLOCATED || !manages(r)) return ST_INVALID_NS;
         page[25] = 1;  // what all namespaces have in common: two formats
     } else if (nsid == 0 || nsid > last_nsid(r->drive)) {
         return ST_INVALID_NS;
@@ -245,8 +244,7 @@ static bool may_exist(const struct request* r) {
 
 /// Of the NVM command set, which says nothing more without protection information, or of the function's own.
 static uint32_t namespace_of_set(struct request* r, enum scope scope) {
-    (void)scope;
-    if (!may_exist(r)) return ST_INVALID_NS;
+    if (!may_exist(r) || (scope == ALLOCATED && nsid_of(r) == NSID_ALL)) return ST_INVALID_NS;
 #if SLM
     uint32_t nsid = nsid_of(r), csi = csi_of(r);
     if (csi && nsid == NSID_ALL) return ST_INVALID_NS;

@@ -121,7 +121,8 @@ async def identify_structures(dut):
 
     assert await b.identify(0x11, nsid=1) == n and not any(await b.identify(0x11, nsid=2))
     await b.identify(0x11, BAD_NS, nsid=3)
-    await b.identify(0x11, BAD_FIELD, nsid=NSID_ALL)
+    for cns in (0x11, 0x1B):
+        await b.identify(cns, BAD_NS, nsid=NSID_ALL)
     for cns in (2, 7, 0x10, 0x1A):
         assert (await b.identify(cns, nsid=0)) == b"\1".ljust(4096, b"\0")
         assert not any(await b.identify(cns, nsid=1))
