@@ -248,7 +248,7 @@ static uint32_t namespace_of_set(struct request* r, enum scope scope) {
 #if SLM
     uint32_t nsid = nsid_of(r), csi = csi_of(r);
     if (csi && nsid == NSID_ALL) return ST_INVALID_NS;
-    if (is_in(r, scope, nsid) && csi != set_of(r, nsid)) return ST_INVALID_IOCS;
+    if (is_in(r, scope, nsid) && csi != set_of(r, nsid)) return ST_INVALID_FIELD;
     if (set_of(r, nsid)) return send(r, own_identify(r, csi));
 #endif
     return send(r, 0);

@@ -117,7 +117,7 @@ def test_identify(fw: Slm) -> None:
         said = struct.pack("<HHHBBQ", 4, 4, 512, 2, 0, 4096)
         assert fw.identify(cns, nsid=programs, csi=PROGRAMS) == said.ljust(4096, b"\0")
         for nsid, csi in ((memory, 0), (memory, PROGRAMS), (programs, 0), (programs, SLM), (1, SLM), (1, PROGRAMS)):
-            fw.identify(cns, BAD_FORMAT_SET, nsid=nsid, csi=csi)
+            fw.identify(cns, BAD_FIELD, nsid=nsid, csi=csi)
         for nsid in (0, highest + 1, ALL):
             fw.identify(cns, BAD_NS, nsid=nsid, csi=SLM)
         if fw.functions > 1:
