@@ -225,7 +225,8 @@ static uint8_t* descriptor(uint8_t* at, uint32_t type, uint32_t length) {
 static uint32_t namespace_descriptors(struct request* r, enum scope scope) {
     uint32_t nsid = nsid_of(r);
     uint8_t* at = page_of(r);
-    if (!is_in(r, scope, nsid)) return ST_INVALID_NS;
+    if (nsid == NSID_ALL) return ST_INVALID_NS;
+    if (!is_in(r, scope, nsid)) return ns_check(r->drive, nsid, false);
     memset(at, 0, 64);
     if (!set_of(r, nsid) && generation_of(r->drive, nsid) == 0) {
         put_eui64(r->drive, descriptor(at, 1, 8), nsid);

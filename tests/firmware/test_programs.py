@@ -81,7 +81,7 @@ def test_without_all_command_sets_there_are_none(fw: Slm) -> None:
             fw.identify(cns, BAD_FIELD, nsid=csi - 1, csi=csi)
         fw.log(0x05, 4096, BAD_FIELD, nsid=0, csi=csi)
         assert not any(fw.identify(0x00, nsid=csi - 1)) and not any(fw.identify(0x11, nsid=csi - 1))
-        fw.identify(0x03, BAD_NS, nsid=csi - 1)
+        fw.identify(0x03, BAD_FIELD, nsid=csi - 1)
     fw.load85(0, status=BAD_FIELD)
     fw.activate(0, BAD_FIELD)
     fw.create([], BAD_FIELD)
@@ -135,7 +135,7 @@ def test_identify(fw: Slm) -> None:
         for nsid in (memory_of(1), programs_of(16)):
             assert not any(fw.identify(0x00, nsid=nsid)) and fw.identify(0x08, nsid=nsid)[14] == 0
             fw.identify(0x12, BAD_FIELD, nsid=nsid)
-            fw.identify(0x03, BAD_NS, nsid=nsid)
+            fw.identify(0x03, BAD_FIELD, nsid=nsid)
 
 
 def test_identifiers(fw: Slm) -> None:

@@ -134,8 +134,8 @@ async def identify_structures(dut):
         at += 4 + d[at + 1]
     assert found[1] == eui and found[2] == nguid and len(found[3]) == 16 and found[4] == b"\0"
     assert not any(d[at:])
-    await b.identify(3, BAD_NS, nsid=2)
-    await b.identify(3, BAD_NS, nsid=NSID_ALL)
+    for status, nsid in ((BAD_FIELD, 2), (BAD_NS, 0), (BAD_NS, 3), (BAD_NS, NSID_ALL)):  # not active, or no NSID at all
+        await b.identify(3, status, nsid=nsid)
     assert not any(await b.identify(5, nsid=1))
     limits = await b.identify(6)
     assert limits[0] == 8 and limits[1] == 16 and limits[2:4] == bytes(2), "VSL, WZSL, WUSL, DMRL"

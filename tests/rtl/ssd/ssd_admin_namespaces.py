@@ -184,7 +184,7 @@ async def namespaces(dut):
     n = await b.identify(0x11, nsid=2)
     assert u(n, 0, 8) == PAGES - 2 and u(n, 48, 16) == (PAGES - 2) * 4096 and n[26] == 1
     assert not any(await b.identify(0, nsid=2)) and not any(await b.identify(0x12, nsid=2))
-    await b.identify(3, BAD_NS, nsid=2)
+    await b.identify(3, BAD_FIELD, nsid=2)
 
     for nsid, status in ((0, BAD_NS), (3, BAD_NS), (NSID_ALL, BAD_FIELD)):
         await attach(b, nsid, status)
