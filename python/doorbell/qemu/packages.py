@@ -25,6 +25,7 @@ SKIPPED = re.compile(
 PRUNED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian", "usr/games")
 SUITES = "trixie trixie-backports"
 BACKPORTS = "qemu-* seabios ipxe-qemu"  # of QEMU: vfio-user-pci needs 10.1
+RETRIES = 3  # of a download
 LOCK = Path(__file__).with_name("packages.lock")
 """Name, version and SHA-256 of the packages that roots are made of."""
 
@@ -126,7 +127,8 @@ def _download(apt: Path, mirror: str, keyring: str, packages: tuple[str, ...], b
         f'Dir::Cache::archives "{apt}/archives"; Dir::Etc::sourcelist "{apt}/sources.sources";'
         f'Dir::Etc::sourceparts "{apt}/none"; Dir::Etc::preferences "{apt}/preferences";'
         f'Dir::Etc::preferencesparts "{apt}/none"; APT::Architecture "amd64"; APT::Sandbox::User "";'
-        'APT::Install-Recommends "false"; Acquire::Languages "none"; Acquire::Retries "3"; Debug::NoLocking "true";'
+        f'APT::Install-Recommends "false"; Acquire::Languages "none"; Acquire::Retries "{RETRIES}";'
+        'APT::Update::Error-Mode "any"; Debug::NoLocking "true";'  # else an index that does not come is left out
         'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; Dpkg::Use-Pty "0";'
         "#clear APT::Architectures; #clear APT::Update::Post-Invoke; #clear APT::Update::Post-Invoke-Success;"
         "#clear DPkg::Post-Invoke; #clear APT::Update::Pre-Invoke; #clear DPkg::Pre-Install-Pkgs;\n"

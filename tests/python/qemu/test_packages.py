@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,11 @@ def test_both_kernels_are_locked() -> None:
     found = [version for name, version in packages.locked() if name == "linux-image-cloud-amd64"]
     assert len(found) == 2 and sum("~bpo13" in version for version in found) == 1
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in packages.locked().values())
+
+
+@pytest.mark.skipif(not shutil.which("apt-get"), reason="roots are made of Debian's amd64 packages")
+def test_an_index_that_does_not_come_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without that of backports, apt would take an older QEMU, and the root with it would be kept for good."""
+    monkeypatch.setattr(packages, "RETRIES", 0)
+    with pytest.raises(UserError, match=r"Failed to fetch http://127.0.0.1:9/debian/dists/trixie"):
+        packages._download(tmp_path, "http://127.0.0.1:9/debian", str(tmp_path / "keyring"), ("bash",), "")
