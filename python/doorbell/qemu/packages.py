@@ -154,7 +154,10 @@ def _unpack(tree: Path, debs: Iterable[Path]) -> dict[str, list[str]]:
     for deb in sorted(debs, key=lambda d: not d.name.startswith("base-files_")):
         if SKIPPED.match(deb.name):
             continue
-        listing = subprocess.run(["dpkg-deb", "--vextract", deb, tree], check=True, capture_output=True, text=True)
+        listing = subprocess.run(["dpkg-deb", "--vextract", deb, tree], capture_output=True, text=True, check=False)
+        if listing.returncode:
+            why = next(iter(listing.stderr.splitlines()), f"exit status {listing.returncode}")
+            raise UserError(f"cannot unpack {deb.name}: {why}")
         files[deb.name.split("_")[0]] = [f.removeprefix("./").rstrip("/") for f in listing.stdout.splitlines()]
     for name in PRUNED:
         shutil.rmtree(tree / name, ignore_errors=True)

@@ -62,3 +62,10 @@ def test_an_index_that_does_not_come_is_not_left_out(tmp_path: Path, monkeypatch
     monkeypatch.setattr(packages, "RETRIES", 0)
     with pytest.raises(UserError, match=r"Failed to fetch http://127.0.0.1:9/debian/dists/trixie"):
         packages._download(tmp_path, "http://127.0.0.1:9/debian", str(tmp_path / "keyring"), ("bash",), "")
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="roots are made of Debian's amd64 packages")
+def test_what_cannot_be_unpacked_is_said(deb: Path, tmp_path: Path) -> None:
+    """As on a disk that is full."""
+    with pytest.raises(UserError, match="cannot unpack fio_1%3a3.39-1_amd64.deb: dpkg-deb: error: .*fio_1%3a3.39-1"):
+        packages._unpack(tmp_path / "root", [deb])
