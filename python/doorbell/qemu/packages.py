@@ -81,12 +81,14 @@ def checked(debs: Iterable[Path]) -> list[str]:
     return lines
 
 
-def _mirror() -> tuple[str, str]:
-    """The Debian archive this machine installs from, and the keyring that it trusts for it."""
+def _mirror(apt: Path = Path("/etc/apt")) -> tuple[str, str]:
+    """The Debian archive this machine installs from, and the keyring that it trusts for it. Others call their folder
+    /debian, too: what has not Debian's keys is taken only where nothing else is.
+    """
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    found = None
-    folder = Path("/etc/apt/sources.list.d")
-    for file in [Path("/etc/apt/sources.list"), *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
+    found: list[tuple[str, str]] = []
+    folder = apt / "sources.list.d"
+    for file in [apt / "sources.list", *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
         if not file.is_file() or file.suffix not in (".list", ".sources"):
             continue
         text = file.read_text(errors="replace")
@@ -94,22 +96,18 @@ def _mirror() -> tuple[str, str]:
             for stanza in re.split(r"\n\s*\n", text):
                 fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*)$", stanza, re.M))
                 if fields.get("Enabled", "yes").lower() != "no" and "deb" in fields.get("Types", "").split():
-                    entries = [(u, fields.get("Signed-By", "")) for u in fields.get("URIs", "").split()]
-                    found = found or next((e for e in entries if _is_debian(e[0])), None)
+                    found += [(u, fields.get("Signed-By", "")) for u in fields.get("URIs", "").split()]
         else:
             for options, uri in re.findall(r"^deb\s+(?:\[(.*?)\]\s+)?(\S+)", text, re.M):
                 signed = re.search(r"signed-by=(\S+)", options, re.I)
-                if _is_debian(uri):
-                    found = found or (uri, signed.group(1) if signed else "")
-    uri, signed = found or ("http://deb.debian.org/debian", "")
+                found.append((uri, signed.group(1) if signed else ""))
+    found = [(uri, signed) for uri, signed in found if uri.rstrip("/").endswith("/debian")]
+    found.sort(key=lambda entry: bool(entry[1]) and "debian-archive-keyring" not in entry[1])
+    uri, signed = found[0] if found else ("http://deb.debian.org/debian", "")
     keyring = signed if signed.startswith("/") else keyring
     if not Path(keyring).exists():
         raise UserError(f"{keyring} not found: install the package debian-archive-keyring")
     return uri, keyring
-
-
-def _is_debian(uri: str) -> bool:
-    return uri.rstrip("/").endswith("/debian")
 
 
 def _download(apt: Path, mirror: str, keyring: str, packages: tuple[str, ...], backports: str) -> list[Path]:

@@ -69,3 +69,22 @@ def test_what_cannot_be_unpacked_is_said(deb: Path, tmp_path: Path) -> None:
     """As on a disk that is full."""
     with pytest.raises(UserError, match="cannot unpack fio_1%3a3.39-1_amd64.deb: dpkg-deb: error: .*fio_1%3a3.39-1"):
         packages._unpack(tmp_path / "root", [deb])
+
+
+def test_the_mirror_is_debians(tmp_path: Path) -> None:
+    """Whatever else there is in a folder of that name; of one's own, with one's own keys, only where it is alone."""
+    folder, own, other = tmp_path / "sources.list.d", tmp_path / "debian-archive-keyring.gpg", tmp_path / "other.gpg"
+    folder.mkdir()
+    own.touch()
+    other.touch()
+    (folder / "caddy.list").write_text(f"deb [signed-by={other}] https://caddy.example/deb/debian any-version main\n")
+    assert packages._mirror(tmp_path) == ("https://caddy.example/deb/debian", str(other))
+    (folder / "debian.sources").write_text(
+        f"Types: deb\nURIs: http://near.example/debian\nSuites: trixie\nComponents: main\nSigned-By: {own}\n"
+    )
+    assert packages._mirror(tmp_path) == ("http://near.example/debian", str(own))
+    (tmp_path / "sources.list").write_text("deb http://old.example/debian/ trixie main\n")
+    (folder / "debian.sources").unlink()
+    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    if Path(keyring).exists():
+        assert packages._mirror(tmp_path) == ("http://old.example/debian/", keyring)
