@@ -13,9 +13,11 @@ from doorbell import paths
 from doorbell.errors import UserError
 from doorbell.fuzz.running import Outcome, run
 from doorbell.fuzz.targets import TARGETS, Target, target
+from doorbell.signals import signals_raise
 from doorbell.ui import Progress, check_result, print_table, write_json
 
 
+@signals_raise()
 def main(
     name: str = typer.Argument("", metavar="[TARGET]", help=f"One of {', '.join(TARGETS)}. [all, one after the other]"),
     minutes: float = typer.Option(1, min=0.01, help="Of each target, in real time."),

@@ -13,6 +13,7 @@ import typer
 
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
+from doorbell.signals import signals_raise
 from doorbell.soak.backends import left_out
 from doorbell.soak.endurance import endure
 from doorbell.soak.judge import Failure
@@ -28,6 +29,7 @@ DEFAULT_COMMANDS = 10_000
 LAST = 50_000  # steps before a failure that are worth shrinking
 
 
+@signals_raise()
 def main(
     top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
     functions: int = typer.Option(
