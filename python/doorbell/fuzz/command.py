@@ -14,7 +14,7 @@ from doorbell.errors import UserError
 from doorbell.fuzz.running import Outcome, run
 from doorbell.fuzz.targets import TARGETS, Target, target
 from doorbell.signals import signals_raise
-from doorbell.ui import Progress, check_result, print_table, write_json
+from doorbell.ui import Progress, check_out, check_result, print_table, write_json
 
 
 @signals_raise()
@@ -38,8 +38,7 @@ def main(
         raise UserError(f"--replay {replay}: there is no such file")
     if replay is not None and not name:
         raise UserError("--replay needs the target that the file is of: ./doorbell fuzz TARGET --replay FILE")
-    if not out.is_dir():
-        raise UserError(f"--out {out}: there is no such folder")
+    check_out(out)
     chosen = [target(name)] if name else list(TARGETS.values())
     number = random.randrange(1, 1 << 31) if seed < 0 else seed
     results: list[tuple[Target, Outcome]] = []

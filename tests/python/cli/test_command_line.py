@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -88,6 +89,18 @@ def test_where_results_cannot_go_is_said_before_they_are_there(
         assert cli.run([*line, str(file)]) == 2
         assert why in capsys.readouterr().err and time.monotonic() - began < 30
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["fuzz files --out {}", "soak --top db_ssd --out {}"])
+def test_where_a_failure_cannot_go_is_said_before_it_is_found(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of the super-user, whom nothing keeps from it."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path or not mode & os.W_OK)
+    for run in ("doorbell.fuzz.command.run", "doorbell.soak.command.play"):
+        monkeypatch.setattr(run, lambda *_, **__: pytest.fail("it runs"))
+    assert cli.run(line.format(tmp_path).split()) == 2
+    assert "no file can be made there" in capsys.readouterr().err
 
 
 def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
