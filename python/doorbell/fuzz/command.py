@@ -20,7 +20,7 @@ from doorbell.ui import Progress, check_out, check_result, print_table, write_js
 @signals_raise()
 def main(
     name: str = typer.Argument("", metavar="[TARGET]", help=f"One of {', '.join(TARGETS)}. [all, one after the other]"),
-    minutes: float = typer.Option(1, min=0.01, help="Of each target, in real time."),
+    minutes: float = typer.Option(1, min=0.01, max=1e6, help="Of each target, in real time."),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
     replay: Path | None = typer.Option(None, metavar="FILE", help="Run this input once instead."),
     out: Path = typer.Option(Path("."), help="Folder for the input that failed."),

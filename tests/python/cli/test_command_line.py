@@ -66,11 +66,29 @@ def test_a_full_disk_behind_stdout_is_one_line(much: int) -> None:
     assert done.stderr.startswith("doorbell: no space left on the device"), done.stderr
 
 
-@pytest.mark.parametrize("line", ["nosuch", "lint --nosuch", "build --data-w x", "build --data-w 100"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nosuch",
+        "lint --nosuch",
+        "build --data-w x",
+        "build --data-w 100",
+        "vm --timeout -1",
+        "vm --timeout nan",
+        "synth --paths -1",
+        "fuzz files --minutes inf",
+    ],
+)
 def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(line.split()) == 2
     err = capsys.readouterr().err
     assert err.startswith("doorbell: ") and err.count("\n") == 1
+
+
+def test_what_is_no_number_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an option without a least value, which would refuse it."""
+    assert cli.run("record x --rate nan".split()) == 2
+    assert capsys.readouterr().err == "doorbell: rate nan: must be a number\n"
 
 
 RESULTS = (
