@@ -55,6 +55,13 @@ def test_every_module_has_its_ports() -> None:
     assert "## db_ssd_sq\n" in pages["ssd/front"] and "## db_host_cmd\n" in pages["host/command"]
 
 
+def test_pages_of_folders_are_found_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an archive, on a machine that has none."""
+    found = staging.folder_pages()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert set(found) <= set(staging.folder_pages()) and len(found) > 10
+
+
 def small(out: Path, text: str = "and its text") -> None:
     """A site of one page, in the place of ours."""
     (out / "index.md").write_text(f"# A page\n\n{text}\n")
