@@ -91,7 +91,10 @@ def _mirror(apt: Path = Path("/etc/apt")) -> tuple[str, str]:
     for file in [apt / "sources.list", *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
         if not file.is_file() or file.suffix not in (".list", ".sources"):
             continue
-        text = file.read_text(errors="replace")
+        try:
+            text = file.read_text(errors="replace")
+        except PermissionError:
+            continue  # root's alone: of a private archive, with its password
         if file.suffix == ".sources":
             for stanza in re.split(r"\n\s*\n", text):
                 fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*)$", stanza, re.M))

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doorbell.errors import UserError
@@ -69,6 +72,24 @@ def test_what_cannot_be_unpacked_is_said(deb: Path, tmp_path: Path) -> None:
     """As on a disk that is full."""
     with pytest.raises(UserError, match="cannot unpack fio_1%3a3.39-1_amd64.deb: dpkg-deb: error: .*fio_1%3a3.39-1"):
         packages._unpack(tmp_path / "root", [deb])
+
+
+def test_what_root_alone_may_read_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of the super-user, whom nothing keeps from it."""
+    keyring, read = tmp_path / "debian-archive-keyring.gpg", Path.read_text
+    keyring.touch()
+    (tmp_path / "sources.list.d").mkdir()
+    for name in ("a-private.list", "debian.list"):
+        line = f"deb [signed-by={keyring}] https://{name}.example/debian trixie main\n"
+        (tmp_path / "sources.list.d" / name).write_text(line)
+
+    def refuse(file: Path, **options: Any) -> str:
+        if file.name == "a-private.list":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
+        return read(file, **options)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert packages._mirror(tmp_path)[0] == "https://debian.list.example/debian"
 
 
 def test_the_mirror_is_debians(tmp_path: Path) -> None:
