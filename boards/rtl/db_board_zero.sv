@@ -104,14 +104,14 @@ module db_board_zero #(
   end
 
   // ---- both together
-  assign fill_b = m_write_rsp.axi.b_valid && m_write_rsp.b_id;
+  // Responses are taken when the controller takes its own, whosever they are: no ready follows an input.
+  assign fill_b = m_write_rsp.axi.b_valid && m_write_rsp.b_id && s_axi_write_req.b_ready;
   always_comb begin
     m_write_req.aw_id        = pick;
     m_write_req.axi          = s_axi_write_req;
     m_write_req.axi.aw_valid = aw_valid;
     m_write_req.axi.w_valid  = w_valid;
     m_write_req.axi.w.last   = w_last;
-    m_write_req.axi.b_ready  = m_write_rsp.b_id || s_axi_write_req.b_ready;
     if (pick) m_write_req.axi.aw = '{fua: 1'b0, addr: {row_q, ROW_LOG2'(0)}, len: 8'(rows - 1'b1)};
     if (owner_fill) {m_write_req.axi.w.strb, m_write_req.axi.w.data} = {{DATA_W / 8{1'b1}}, DATA_W'(0)};
   end

@@ -154,8 +154,7 @@ bool hw_io_error(struct hw_io_error* error) {
 }
 struct hw_doorbell_error hw_doorbell_error(void) {
     model.has_doorbell_error = false;
-    return (struct hw_doorbell_error){
-        .function = model.error.queue, .qid = model.error.cid & 0xffu, .value = model.error.lba & 1u};
+    return (struct hw_doorbell_error){.function = model.error.queue, .value = model.error.lba & 1u};
 }
 void hw_counters(struct hw_counters* c) {
     uint64_t n = model.sleeps;

@@ -20,6 +20,18 @@ uint32_t slots_step(struct request* r, uint32_t how, uint32_t sqid, uint32_t key
 
 void change_begins(struct request* r) { r->drive->changing = r->fn; }
 
+uint32_t later_gate(const struct request* r, ns_choice_t* chosen) {
+    if (FUNCTIONS == 1) return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
+    for (uint32_t i = 0; i < r->drive->hw.num_fn; i++) {
+        const struct function* fn = &r->drive->functions[i];
+        if (fn->life != READY || (fn->settings.value[V_HOST_BEHAVIOR] & 1u)) continue;
+        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
+            if (ns_active(fn, nsid) && chosen(r, nsid)) return HW_NS_CLOSED;
+        }
+    }
+    return HW_NS_LATER;
+}
+
 uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate) {
     if (r->at == 0) {
         for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {

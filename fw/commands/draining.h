@@ -18,6 +18,9 @@ uint32_t change_ends(struct request* r, uint32_t status, bool save);
 /// Close the namespaces for which `chosen` is true, and let their commands end. WAIT: call again; ST_SUCCESS: they have.
 typedef bool ns_choice_t(const struct request* r, uint32_t nsid);
 uint32_t drain_step(struct request* r, ns_choice_t* chosen, uint32_t gate);
+/// The gate of a short change: to come again, with a delay (CRD), where the host knows of that, by Host Behavior Support. Where
+/// there are several, all of those that have one of the namespaces must know.
+uint32_t later_gate(const struct request* r, ns_choice_t* chosen);
 
 /// Zero so many bytes of the media from r->from on, r->left is what is left; the media does it a piece at a time, so
 /// commands of others come between. WAIT: call again; ST_SUCCESS: done and durable; else it failed.

@@ -88,7 +88,7 @@ static uint32_t set_write_protection(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, to_protect, HW_NS_LATER) == WAIT) return WAIT;
+    if (drain_step(r, to_protect, later_gate(r, to_protect)) == WAIT) return WAIT;
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
         if (to_protect(r, nsid)) ns_protect(r->drive, nsid, protection);
     }
@@ -280,7 +280,7 @@ static const struct feature features[] = {
     {FEATURE_RESV_MASK, .value = VALUES, .set = notice_mask_set, .get = notice_mask_get,
      .flags = OF_SEVERAL | OF_NAMESPACE},
     {FEATURE_RESV_PERSIST, .value = VALUES, .set = persistence_set, .get = persistence_get,
-     .flags = OF_SEVERAL | OF_NAMESPACE | SAVEABLE | PERSISTENT},
+     .flags = OF_SEVERAL | OF_NAMESPACE | BY_SEL | SAVEABLE | PERSISTENT},
 #endif
 };
 #define FEATURES (sizeof features / sizeof features[0])

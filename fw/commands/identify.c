@@ -77,8 +77,9 @@ static void describe(const struct drive* drive, uint8_t* c) {
     put32(c + 516, last_nsid(drive));  // NN
     put32(c + 540, last_nsid(drive));  // MNAN
     if (drive->hw.sgl) put32(c + 536, SGLS);
-    // ONCS: Verify, Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable
-    put16(c + 520, 1u << 7 | 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
+    // ONCS: Timestamp, Select, Write Zeroes, Dataset Management, Compare; Write Uncorrectable. Not Verify: with its bit VSL
+    // would be advice, without it VSL is a limit.
+    put16(c + 520, 1u << 6 | 1u << 4 | 1u << 3 | 1u << 2 | 1u | (drive->hw.uncorrectable ? 1u << 1 : 0));
     if (FUNCTIONS > 1) {
         c[96] = 1u;  // CTRATT: host identifiers of 128 bits
         c[520] |= ONCS_RESERVATIONS;
@@ -188,8 +189,7 @@ static uint32_t namespace(struct request* r, enum scope scope) {
     uint8_t* page = page_of(r);
     memset(page, 0, 192);
     if (nsid == NSID_ALL) {
-        if (scope == ALLOCATED) return ST_INVALID_FIELD;
-        if (!manages(r)) return ST_INVALID_NS;
+        if (scope == ALLOCATED || !manages(r)) return ST_INVALID_NS;
         page[25] = 1;  // what all namespaces have in common: two formats
     } else if (nsid == 0 || nsid > last_nsid(r->drive)) {
         return ST_INVALID_NS;
@@ -225,7 +225,8 @@ static uint8_t* descriptor(uint8_t* at, uint32_t type, uint32_t length) {
 static uint32_t namespace_descriptors(struct request* r, enum scope scope) {
     uint32_t nsid = nsid_of(r);
     uint8_t* at = page_of(r);
-    if (!is_in(r, scope, nsid)) return ST_INVALID_NS;
+    if (nsid == NSID_ALL) return ST_INVALID_NS;
+    if (!is_in(r, scope, nsid)) return ns_check(r->drive, nsid, false);
     memset(at, 0, 64);
     if (!set_of(r, nsid) && generation_of(r->drive, nsid) == 0) {
         put_eui64(r->drive, descriptor(at, 1, 8), nsid);
@@ -244,12 +245,11 @@ static bool may_exist(const struct request* r) {
 
 /// Of the NVM command set, which says nothing more without protection information, or of the function's own.
 static uint32_t namespace_of_set(struct request* r, enum scope scope) {
-    (void)scope;
-    if (!may_exist(r)) return ST_INVALID_NS;
+    if (!may_exist(r) || (scope == ALLOCATED && nsid_of(r) == NSID_ALL)) return ST_INVALID_NS;
 #if SLM
     uint32_t nsid = nsid_of(r), csi = csi_of(r);
     if (csi && nsid == NSID_ALL) return ST_INVALID_NS;
-    if (is_in(r, scope, nsid) && csi != set_of(r, nsid)) return ST_INVALID_IOCS;
+    if (is_in(r, scope, nsid) && csi != set_of(r, nsid)) return ST_INVALID_FIELD;
     if (set_of(r, nsid)) return send(r, own_identify(r, csi));
 #endif
     return send(r, 0);
@@ -258,9 +258,10 @@ static uint32_t namespace_of_set(struct request* r, enum scope scope) {
 static uint32_t namespace_of_any_set(struct request* r, enum scope scope) {
     if (!may_exist(r)) return ST_INVALID_NS;
     memset(page_of(r), 0, 16);
-    if (FUNCTIONS > 1 && is_in(r, scope, nsid_of(r)) && !set_of(r, nsid_of(r))) {
+    if (is_in(r, scope, nsid_of(r)) && !set_of(r, nsid_of(r))) {
         page_of(r)[1] = namespace_of(r, nsid_of(r))->shared;
-        page_of(r)[2] = RESCAP;
+        if (FUNCTIONS > 1) page_of(r)[2] = RESCAP;
+        page_of(r)[8] = ns_read_only(r->drive, nsid_of(r));  // NSATTR
     }
     page_of(r)[14] = nsid_of(r) == NSID_ALL || is_in(r, scope, nsid_of(r));  // NSTAT: ready
     return send(r, 16);

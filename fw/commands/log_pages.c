@@ -32,7 +32,7 @@ static uint32_t error_page(struct request* r) {
         if (error->status == 0) break;
         put64(at, log->count - n);
 #endif
-        put16(at + 8, error->sqid);
+        put16(at + 8, error->cid == NO_COMMAND ? NO_COMMAND : error->sqid);
         put16(at + 10, error->cid);
         put16(at + 12, (uint32_t)error->status << 1);
         put16(at + 14, 0xffff);  // no field of the command is named
@@ -246,7 +246,7 @@ uint32_t get_log_page(struct request* r) {
         uint32_t found = ns_check(r->drive, nsid, own_set(r->drive, r->fn, nsid) == CSI_PROGRAMS);
         if (found != ST_SUCCESS) return found;
     } else if (nsid != 0 && nsid != NSID_ALL) {
-        return p->id == LOG_SMART && nsid <= last_nsid(r->drive) ? ST_INVALID_FIELD : ST_INVALID_NS;
+        return nsid <= last_nsid(r->drive) ? ST_INVALID_FIELD : ST_INVALID_NS;
     }
     uint32_t total = (numd + 1) << 2, skip = (uint32_t)offset, have = p->build(r);
     have = have > skip ? have - skip : 0;

@@ -7,20 +7,6 @@
 #define ALL_SLOTS 0xffu
 
 // ---------------------------------------------------------------- features
-/// What a host is told meanwhile that can be told to come again. Where there are several, all of those that have one of the
-/// namespaces must be such.
-static uint32_t gate(const struct request* r, ns_choice_t* chosen) {
-    if (FUNCTIONS == 1) return r->fn->settings.value[V_HOST_BEHAVIOR] & 1u ? HW_NS_LATER : HW_NS_CLOSED;
-    for (uint32_t i = 0; i < r->drive->hw.num_fn; i++) {
-        const struct function* fn = &r->drive->functions[i];
-        if (fn->life != READY || (fn->settings.value[V_HOST_BEHAVIOR] & 1u)) continue;
-        for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {
-            if (ns_active(fn, nsid) && chosen(r, nsid)) return HW_NS_CLOSED;
-        }
-    }
-    return HW_NS_LATER;
-}
-
 /// Somebody has it: the function, where there is one alone.
 static bool in_use(const struct request* r, uint32_t nsid) {
     return FUNCTIONS > 1 ? ns_attached(r->drive, nsid) != 0 : ns_active(r->fn, nsid);
@@ -49,7 +35,7 @@ uint32_t operator_feature_set(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, by_feature, gate(r, by_feature)) == WAIT) return WAIT;
+    if (drain_step(r, by_feature, later_gate(r, by_feature)) == WAIT) return WAIT;
     uint32_t config = r->drive->operators.config, addend = r->drive->operators.addend;
     if (id == FEATURE_CSD_CONFIG) operators_configure(r->drive, value);
     else operators_set_word(r->drive, id - FEATURE_CSD_WORD_FIRST, value);
@@ -86,7 +72,7 @@ uint32_t key_load(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, with_slot, gate(r, with_slot)) == WAIT) return WAIT;
+    if (drain_step(r, with_slot, later_gate(r, with_slot)) == WAIT) return WAIT;
     uint32_t status = data_receive(r->drive->buffers, &r->cmd, key, sizeof key, sizeof key);
     if (status == ST_SUCCESS && (dw10 & KEY_XTS)) {
         uint32_t n = dw10 & KEY_256 ? 8 : 4, differ = 0;
@@ -149,7 +135,7 @@ uint32_t bind_operator(struct request* r) {
         change_begins(r);
         r->step = 1;
     }
-    if (drain_step(r, to_bind, gate(r, to_bind)) == WAIT) return WAIT;
+    if (drain_step(r, to_bind, later_gate(r, to_bind)) == WAIT) return WAIT;
     bool changed = r->drive->store.stale;
     for (uint32_t i = 0; i < 4; i++) b.parameters[i] = r->cmd.dw[12 + i];
     for (uint32_t nsid = 1; nsid <= r->drive->hw.num_ns; nsid++) {

@@ -4,7 +4,8 @@
 #include "commands/draining.h"
 #include "hw/io_commands.h"
 
-/// What Create I/O Completion Queue and Create I/O Submission Queue have in common.
+/// What Create I/O Completion Queue and Create I/O Submission Queue have in common. Entry sizes are what CC says now: a host may
+/// set them once Identify has told it which there are (3.1.3.5).
 static uint32_t check_queue(const struct request* r, const struct queue* queues, bool entry_size_set) {
     uint32_t qid = r->cmd.dw[10] & 0xffffu, entries = r->cmd.dw[10] >> 16;
     if (qid == 0 || qid > r->fn->hw.num_qp || queues[qid].exists) return ST_QUEUE_ID;
@@ -17,7 +18,7 @@ static uint32_t check_queue(const struct request* r, const struct queue* queues,
 uint32_t create_cq(struct request* r) {
     struct queue* cq = cqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu, vector = r->cmd.dw[11] >> 16;
-    uint32_t status = check_queue(r, cq, cc_iocqes(r->fn->cc) == 4);
+    uint32_t status = check_queue(r, cq, cc_iocqes(hw_cc(&r->fn->hw)) == 4);
     if (status != ST_SUCCESS) return status;
     if (vector >= r->fn->hw.num_vec) return ST_VECTOR;
     cq[qid] = (struct queue){.exists = true};
@@ -28,7 +29,7 @@ uint32_t create_cq(struct request* r) {
 uint32_t create_sq(struct request* r) {
     struct queue *sq = sqs_of(r->drive, r->fn), *cq = cqs_of(r->drive, r->fn);
     uint32_t qid = r->cmd.dw[10] & 0xffffu, cqid = r->cmd.dw[11] >> 16;
-    uint32_t status = check_queue(r, sq, cc_iosqes(r->fn->cc) == 6);
+    uint32_t status = check_queue(r, sq, cc_iosqes(hw_cc(&r->fn->hw)) == 6);
     if (status != ST_SUCCESS) return status;
     if (cqid == 0 || cqid > r->fn->hw.num_qp) return ST_QUEUE_ID;
     if (!cq[cqid].exists) return ST_CQ_INVALID;

@@ -323,8 +323,10 @@ uint32_t persistence_set(struct request* r) {
     return ST_SUCCESS;
 }
 
+/// What it is now is what is saved.
 uint32_t persistence_get(struct request* r) {
-    r->dw0 = reservation_of(r)->persists;
+    enum { DEFAULT = 1 };
+    r->dw0 = (r->cmd.dw[10] >> 8 & 7u) != DEFAULT && reservation_of(r)->persists;
     return ST_SUCCESS;
 }
 

@@ -22,9 +22,9 @@ uint32_t primary_capabilities(struct request* r) {
     memset(page, 0, 80);
     put16(page, r->fn->hw.place);
     page[4] = 1u << 1 | 1u;  // CRT: VQ and VI are flexible
-    put_resource(page + 32, total.queues, given.queues, drive->primary.queues, own.queues, most.queues);
-    put_resource(page + 64, total.interrupts, given.interrupts, drive->primary.interrupts, own.interrupts,
-                 most.interrupts);
+    // What the PF has, not what it will have from its next reset on.
+    put_resource(page + 32, total.queues, given.queues, r->fn->own.queues, own.queues, most.queues);
+    put_resource(page + 64, total.interrupts, given.interrupts, r->fn->own.interrupts, own.interrupts, most.interrupts);
     return 80;
 }
 

@@ -99,7 +99,7 @@ void life_collect_doorbell(struct drive* drive) {
     uint32_t place = hw_place(bad.function);
     if (place >= drive->hw.num_fn || drive->functions[place].life != READY) return;
     struct function* fn = &drive->functions[place];
-    error_log_add(&fn->errors, bad.qid, 0xffff, ST_QUEUE_ID, 0, 0);
+    error_log_add(&fn->errors, 0, NO_COMMAND, ST_QUEUE_ID, 0, 0);
     event_report(&fn->events, AER_TYPE_ERROR, bad.value);  // 0 no such doorbell, 1 bad value
 }
 
@@ -112,7 +112,7 @@ void life_media_warning(struct drive* drive) {
 
 void life_keep_alive(struct drive* drive, struct function* fn) {
     if (hw_time() < keep_alive_deadline(&fn->settings)) return;
-    error_log_add(&fn->errors, 0, 0xffff, ST_KEEP_ALIVE_EXPIRED, 0, 0);
+    error_log_add(&fn->errors, 0, NO_COMMAND, ST_KEEP_ALIVE_EXPIRED, 0, 0);
     life_fail(drive, fn);
 }
 

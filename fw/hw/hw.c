@@ -421,9 +421,7 @@ bool hw_io_error(struct hw_io_error* error) {
 struct hw_doorbell_error hw_doorbell_error(void) {
     uint32_t bad = HW->DOORBELL_ERR;
     hw_clear(EV(DOORBELL_ERR));
-    return (struct hw_doorbell_error){.function = bad >> DB_SSD_FW__DOORBELL_ERR__FN_bp & 0xffu,
-                                      .qid = bad >> DB_SSD_FW__DOORBELL_ERR__QID_bp & 0xffu,
-                                      .value = bad & 1u};
+    return (struct hw_doorbell_error){.function = bad >> DB_SSD_FW__DOORBELL_ERR__FN_bp & 0xffu, .value = bad & 1u};
 }
 
 void hw_counters(struct hw_counters* counters) {

@@ -214,8 +214,8 @@ struct hw_io_error {
 /// The next record. False: there is none.
 bool hw_io_error(struct hw_io_error* error);
 struct hw_doorbell_error {
-    uint32_t function, qid;  // number of the function; queue as its host calls it
-    bool value;              // a bad value; else there is no such doorbell
+    uint32_t function;  // its number
+    bool value;         // a bad value; else there is no such doorbell
 };
 /// The first since it was last asked for.
 struct hw_doorbell_error hw_doorbell_error(void);

@@ -34,6 +34,7 @@ struct error_log {
     uint64_t specific;  // command specific information of the next entry
 };
 
+#define NO_COMMAND 0xffffu  // command identifier of an error that is no command's: it has no queue either
 void error_log_add(struct error_log* log, uint32_t sqid, uint32_t cid, uint32_t status, uint32_t nsid, uint64_t lba);
 
 #endif

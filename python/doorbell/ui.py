@@ -61,6 +61,14 @@ def check_result(file: Path | None) -> None:
         raise UserError(f"cannot write {file}: {'it is a folder' if file.is_dir() else 'permission denied'}")
 
 
+def check_out(folder: Path) -> None:
+    """Before a long run: where a file of what it may find is to go."""
+    if not folder.is_dir():
+        raise UserError(f"--out {folder}: there is no such folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"--out {folder}: no file can be made there")
+
+
 def write_json(file: Path, data: dict[str, Any]) -> None:
     text = json_module.dumps(data, indent=2)
     if str(file) == "-":

@@ -62,6 +62,7 @@ module db_pcie_cmb
   input  logic               m_own_ready,
   output cc_t                m_own,
   input  logic               link_write,
+  input  logic               link_stall,       ///< RQ does not move
 
   output axi_read_req_t      m_axi_read_req,
   input  axi_read_rsp_t      m_axi_read_rsp,
@@ -84,7 +85,7 @@ module db_pcie_cmb
     assign m_axi_write_req = '0;
     logic unused_ok;
     assign unused_ok = &{1'b0, clk, rst, cfg_mps, set_valid, set_place, clear, s_rq_seq, s_own_valid, s_own,
-                         m_own_ready, link_write, m_axi_read_rsp, m_axi_write_rsp};
+                         m_own_ready, link_write, link_stall, m_axi_read_rsp, m_axi_write_rsp};
   end else begin : g_cmb
     localparam int COUNT_W  = 8;
     localparam logic [2:0] OWN_MPS = 3'd2, HOST_MPS = 3'd1;  // completions of at most 512 and 256 bytes
@@ -153,7 +154,7 @@ module db_pcie_cmb
     logic [1:0] cc_valid, cc_ready;
     cc_t  [1:0] cc;
     db_pcie_cmb_landed i_landed (
-      .clk, .rst, .s_write(link_write), .s_seq(s_rq_seq), .s_valid(wait_valid),
+      .clk, .rst, .s_write(link_write), .s_seq(s_rq_seq), .s_stall(link_stall), .s_valid(wait_valid),
       .s_end(cc_valid[1] && cc_ready[1] && cc[1].tlast), .open);
     db_skid #(.WIDTH($bits(cc_t))) i_wait (
       .clk, .rst, .s_valid(cpl_valid[1]), .s_ready(cpl_ready[1]), .s_data(cpl[1]), .m_valid(wait_valid),

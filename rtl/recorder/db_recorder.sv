@@ -78,7 +78,7 @@ module db_recorder
   output logic [31:0]           s_axil_rdata,
   output logic [1:0]            s_axil_rresp,
 
-  output logic [N-1:0]          drive_rst,        ///< to the drives' reset pins (nvme_reset_n, inverted)
+  output logic [N-1:0]          drive_rst,        ///< to reset pins of drives (nvme_reset_n, inverted) and hard blocks
   input  logic [N-1:0]          phy_ready,
   input  logic [N-1:0]          link_up,
   input  logic [N*3-1:0]        cfg_mps_cap,

@@ -150,8 +150,8 @@ module db_ssd_core
     .s_rq_seq, .s_np_req(bar_np_req), .m_cq_valid(bar_cq_valid), .m_cq_ready(bar_cq_ready), .m_cq(bar_cq),
     .s_cc_valid(bar_cc_valid), .s_cc_ready(bar_cc_ready), .s_cc(bar_cc), .s_own_valid(own_valid),
     .s_own_ready(own_ready), .s_own(own), .m_own_valid(cmb_valid), .m_own_ready(cmb_ready), .m_own(cmb_cpl),
-    .link_write, .m_axi_read_req(m_cmb_read_req), .m_axi_read_rsp(m_cmb_read_rsp), .m_axi_write_req(m_cmb_write_req),
-    .m_axi_write_rsp(m_cmb_write_rsp));
+    .link_write, .link_stall(m_rq_valid && !m_rq_ready), .m_axi_read_req(m_cmb_read_req),
+    .m_axi_read_rsp(m_cmb_read_rsp), .m_axi_write_req(m_cmb_write_req), .m_axi_write_rsp(m_cmb_write_rsp));
 
   logic          reg_valid, reg_ready, reg_rvalid, seg_valid, seg_ready, data_done_valid, data_done_ready,
                  data_done_err;

@@ -2,7 +2,8 @@
 // The media's bus and command port, shared: reads of the read engine and of Compare, commands of the write engine and of
 // the firmware. Reads and writes of a page exclude each other (db_axi_page_lock).
 //
-// Reads: round robin; the address is registered, its ID says whose it is and brings the data back to its owner.
+// Reads: round robin; the address is registered, its ID says whose it is and brings the data back to its owner. Rows are
+// always taken: a reader has room for what it asks for.
 // Commands: one at a time. The choice is made when nothing is under way, the write engine comes first, and stays until
 // the answer.
 // Latency: AR 1 cycle, AW 2, R none, a command 1. Throughput: an address every other cycle.
@@ -65,12 +66,14 @@ module db_ssd_media
     end else if (ar_may && m_axi_read_rsp.ar_ready) ar_valid_q <= 1'b0;
     if (rst) ar_valid_q <= 1'b0;
   end
-  assign m_axi_read_req = '{ar_valid: ar_valid_q && ar_may, ar: ar_q,
-                            r_ready: m_axi_rid ? fw_row || s_axi_read_req[1].r_ready : s_axi_read_req[0].r_ready};
+  assign m_axi_read_req = '{ar_valid: ar_valid_q && ar_may, ar: ar_q, r_ready: 1'b1};
   for (genvar i = 0; i < 3; i++) begin : g_reader
     localparam bit ID = i != 0;
     assign s_axi_read_rsp[i] = '{ar_ready: free && grant[ID], r: m_axi_read_rsp.r,
                                  r_valid: m_axi_read_rsp.r_valid && m_axi_rid == ID && (!ID || fw_row == (i == 2))};
+`ifndef SYNTHESIS
+    always_ff @(posedge clk) if (!rst && s_axi_read_rsp[i].r_valid) assert (s_axi_read_req[i].r_ready);
+`endif
   end
   assign quiet = !ar_valid_q;
 

@@ -63,7 +63,7 @@ module db_virt_write
   typedef `DB_AXI_ADDR_T(ADDR_W) axi_addr_t;
 
   // ---- where to
-  logic      map_ready, place_valid, place_ready;
+  logic      map_ready, place_valid, place_ready, card_aw_q;
   place_t    place;
   axi_addr_t aw_q;
   // What was let go is there, whatever has become of the SSD.
@@ -72,10 +72,10 @@ module db_virt_write
     there[i] = '{present: 1'b1, up: 1'b1, dead: 1'b0, lba_shift: ssd[i].lba_shift};
   db_virt_map #(.ADDR_W(ADDR_W), .NUM_SSD(NUM_SSD), .GRANULE_LOG2(GRANULE_LOG2)) i_map (
     .clk, .rst, .ssd_pages, .ssd(there), .m_look_valid, .m_look, .s_extent,
-    .s_valid(s_axi_write_req.aw_valid), .s_ready(map_ready),
+    .s_valid(s_axi_write_req.aw_valid && !card_aw_q), .s_ready(map_ready),
     .s_addr(s_axi_write_req.aw.addr), .s_bytes((13'(s_axi_write_req.aw.len) + 13'd1) << ROW_LOG2),
     .m_valid(place_valid), .m_ready(place_ready), .m_place(place));
-  always_ff @(posedge clk) if (map_ready) aw_q <= s_axi_write_req.aw;
+  always_ff @(posedge clk) if (map_ready && !card_aw_q) aw_q <= s_axi_write_req.aw;
 
   // ---- its command
   logic              let_valid, let_take, on_card, begin_it;
@@ -95,7 +95,9 @@ module db_virt_write
   end
 
   // ---- with the first row the burst begins
-  logic               empty, order_ready, begun_q, card_sent_q, card_go, row_take, may;
+  // One to the card begins when its address is on offer, whether it has been taken or not: a slave may wait for W before
+  // it takes AW. So aw_q stays until it has.
+  logic               empty, order_ready, begun_q, card_shown_q, card_first, row_take, may;
   end_e               kind, kind_q;         // of the burst that could begin, of the one whose rows come
   logic [SSD_W-1:0]   to_q;
   logic [INDEX_W-1:0] index;
@@ -107,11 +109,11 @@ module db_virt_write
   assign index = INDEX_W'(to_q);
   // Ready to begin, but for what its place says.
   assign may          = !begun_q && place_valid && order_ready && s_axi_write_req.w_valid && (on_card || let_valid);
-  assign card_go      = may && kind == END_CARD && !card_sent_q;
+  assign card_first   = may && kind == END_CARD && !card_shown_q;
   assign m_cmd_valid  = may && kind == END_SSD;
   assign m_cmd_ssd    = place.ssd;
   assign m_cmd        = '{rsvd: '0, op: BLOCK_WRITE, tag: write_tag(let_slot), blocks: place.blocks, lba: place.lba};
-  assign begin_it     = may && (kind == END_SSD ? m_cmd_ready : kind == END_CARD ? card_sent_q : 1'b1);
+  assign begin_it     = may && (kind == END_SSD ? m_cmd_ready : kind == END_CARD ? card_shown_q : 1'b1);
   assign place_ready  = begin_it;
   always_ff @(posedge clk) begin
     m_burst_len <= len512[3:0];
@@ -138,11 +140,12 @@ module db_virt_write
       to_q    <= place.ssd;
     end
     if (row_take && s_axi_write_req.w.last) begun_q <= 1'b0;
-    if (card_go && m_card_write_rsp.aw_ready) card_sent_q <= 1'b1;
-    if (begin_it) card_sent_q <= 1'b0;
+    card_shown_q <= card_first;
+    card_aw_q    <= m_card_write_req.aw_valid && !m_card_write_rsp.aw_ready;
     if (rst) begin
-      begun_q     <= 1'b0;
-      card_sent_q <= 1'b0;
+      begun_q      <= 1'b0;
+      card_shown_q <= 1'b0;
+      card_aw_q    <= 1'b0;
     end
   end
 `ifndef SYNTHESIS
@@ -158,7 +161,7 @@ module db_virt_write
   assign b_valid = end_valid && (!on_card_end || m_card_write_rsp.b_valid);
   assign b       = on_card_end ? m_card_write_rsp.b : 2'b00;
   assign end_ready        = b_valid && b_ready;
-  assign m_card_write_req = '{aw_valid: card_go, aw: aw_q,
+  assign m_card_write_req = '{aw_valid: card_first || card_aw_q, aw: aw_q,
                               w_valid: begun_q && s_axi_write_req.w_valid && kind_q == END_CARD,
                               w: s_axi_write_req.w, b_ready: b_ready && end_valid && on_card_end};
   logic       out_valid;
@@ -167,6 +170,7 @@ module db_virt_write
     .clk, .rst, .s_valid(b_valid), .s_ready(b_ready), .s_data(b), .m_valid(out_valid),
     .m_ready(s_axi_write_req.b_ready),
     .m_data(out));
-  assign s_axi_write_rsp = '{aw_held: 1'b0, aw_ready: map_ready, w_ready: row_take, b_valid: out_valid, b: out};
+  assign s_axi_write_rsp = '{aw_held: 1'b0, aw_ready: map_ready && !card_aw_q, w_ready: row_take, b_valid: out_valid,
+                             b: out};
   assign idle            = map_ready && !s_axi_write_req.aw_valid && !end_valid && !out_valid && !begun_q;
 endmodule

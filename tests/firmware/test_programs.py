@@ -81,7 +81,7 @@ def test_without_all_command_sets_there_are_none(fw: Slm) -> None:
             fw.identify(cns, BAD_FIELD, nsid=csi - 1, csi=csi)
         fw.log(0x05, 4096, BAD_FIELD, nsid=0, csi=csi)
         assert not any(fw.identify(0x00, nsid=csi - 1)) and not any(fw.identify(0x11, nsid=csi - 1))
-        fw.identify(0x03, BAD_NS, nsid=csi - 1)
+        fw.identify(0x03, BAD_FIELD, nsid=csi - 1)
     fw.load85(0, status=BAD_FIELD)
     fw.activate(0, BAD_FIELD)
     fw.create([], BAD_FIELD)
@@ -117,7 +117,7 @@ def test_identify(fw: Slm) -> None:
         said = struct.pack("<HHHBBQ", 4, 4, 512, 2, 0, 4096)
         assert fw.identify(cns, nsid=programs, csi=PROGRAMS) == said.ljust(4096, b"\0")
         for nsid, csi in ((memory, 0), (memory, PROGRAMS), (programs, 0), (programs, SLM), (1, SLM), (1, PROGRAMS)):
-            fw.identify(cns, BAD_FORMAT_SET, nsid=nsid, csi=csi)
+            fw.identify(cns, BAD_FIELD, nsid=nsid, csi=csi)
         for nsid in (0, highest + 1, ALL):
             fw.identify(cns, BAD_NS, nsid=nsid, csi=SLM)
         if fw.functions > 1:
@@ -135,7 +135,7 @@ def test_identify(fw: Slm) -> None:
         for nsid in (memory_of(1), programs_of(16)):
             assert not any(fw.identify(0x00, nsid=nsid)) and fw.identify(0x08, nsid=nsid)[14] == 0
             fw.identify(0x12, BAD_FIELD, nsid=nsid)
-            fw.identify(0x03, BAD_NS, nsid=nsid)
+            fw.identify(0x03, BAD_FIELD, nsid=nsid)
 
 
 def test_identifiers(fw: Slm) -> None:
@@ -162,7 +162,7 @@ def test_other_commands_want_a_namespace_of_the_media(fw: Slm) -> None:
         fw.run(0x0A, BAD_FIELD, dw1=nsid, dw10=0x05)
         fw.run(0x09, DNR | 0x10F, dw1=nsid, dw10=0x0B)
         fw.log(0x02, 512, BAD_FIELD, nsid=nsid)
-        fw.log(0x03, 512, BAD_NS, nsid=nsid)
+        fw.log(0x03, 512, BAD_FIELD, nsid=nsid)
 
 
 def test_load_and_activate(fw: Slm) -> None:

@@ -125,12 +125,12 @@ def log_build(seconds: float, what: str) -> None:
 
 
 def touch(folder: Path) -> bool:
-    """True if it is there; marks it as used today."""
+    """True if it is there; marks it as used today, unless the cache is another user's or cannot be written."""
     try:
         os.utime(folder)
         return True
-    except FileNotFoundError:
-        return False
+    except OSError:
+        return os.path.exists(folder)
 
 
 def prune(store: Path, days: float = KEEP_DAYS, most: int = KEEP_BYTES, small: int = SMALL_BYTES) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -150,7 +151,7 @@ def compile_object(unit: Unit, cwd: Path) -> Path:
     final = store / f"{digest[:24]}.o"
     if touch(final):
         return final
-    temporary = store / f"{digest[:24]}.{os.getpid()}.tmp"
+    temporary = store / f"{digest[:24]}.{secrets.token_hex(6)}.tmp"  # in containers, others have this process's number
     try:
         tool([*command, *unit.before, "-c", str(unit.source), "-o", str(temporary)], f"compiling {name}", cwd=cwd)
         temporary.rename(final)

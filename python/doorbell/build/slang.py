@@ -7,8 +7,9 @@ asks about the RTL.
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,11 @@ from pyslang import driver
 from doorbell.build import boards
 from doorbell.build.registers import regs
 from doorbell.build.rtl import include_folders, rtl_sources
+
+
+def words(folders: Iterable[Path], files: Iterable[Path]) -> str:
+    """Of a command line for slang: where it includes from, and what it reads."""
+    return shlex.join([*(word for folder in folders for word in ("-I", str(folder))), *map(str, files)])
 
 
 def parse(top: str, parameters: Mapping[str, int | str] | None = None, more: Sequence[Path] = ()) -> tuple[Any, Any]:
@@ -28,9 +34,8 @@ def parse(top: str, parameters: Mapping[str, int | str] | None = None, more: Seq
     slang = driver.Driver()
     slang.addStandardArgs()
     options = f"slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone --top {top} "
-    options += "".join(f"-I {folder} " for folder in folders)
     options += "".join(f"-G {name}={value} " for name, value in (parameters or {}).items())
-    read = slang.parseCommandLine(options + " ".join(map(str, files))) and slang.processOptions()
+    read = slang.parseCommandLine(options + words(folders, files)) and slang.processOptions()
     return slang, slang.createCompilation() if read and slang.parseAllSources() else None
 
 

@@ -6,6 +6,7 @@ ziglang, which the firmware is compiled with too: for what Verilator writes it t
 from __future__ import annotations
 
 import functools
+import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,10 +22,14 @@ RECIPE = 1  # raise it when `precompiled` makes something else of the same input
 
 @functools.cache
 def compiler_version() -> str:
-    """That of g++, whose library and linker all programs have."""
+    """That of g++, whose library and linker all programs have; with what it says of the machine, of its library and of
+    C's: homes are shared by machines, and a library is replaced under the same g++.
+    """
     if not shutil.which("g++"):
         raise UserError("g++ is missing: install it (Debian, Ubuntu: apt-get install g++ make perl)")
-    return tool([*GXX, "--version"], "g++ --version").splitlines()[0]
+    said = tool([*GXX, "--version"], "g++ --version").splitlines()[0]
+    macros = tool([*GXX, "-dM", "-E", "-x", "c++", "-include", "cstddef", "/dev/null"], "g++ -dM")
+    return f"{said}, {hashlib.sha256(macros.encode()).hexdigest()[:12]}"
 
 
 @functools.cache

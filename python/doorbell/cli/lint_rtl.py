@@ -21,6 +21,7 @@ from pyslang import driver
 from doorbell import paths
 from doorbell.build.registers import regs
 from doorbell.build.rtl import include_folders, rtl_sources
+from doorbell.build.slang import words
 
 TOPS = ("db_ssd", "db_csd", "db_vcsd", "db_host", "db_recorder", "db_axi_fifo")
 """What a user instantiates: nobody inside need connect their ports or set their parameters."""
@@ -84,12 +85,12 @@ def allowed(user: str, used: str) -> bool:
 def instances(tops: tuple[str, ...]) -> tuple[list[tuple[Any, Any]], Any]:
     """Every (instance, its parent) below `tops`, and slang's source manager."""
     sources = rtl_sources(regs())
-    files = map(str, [*sources.packages, *sources.modules(), *sources.extra])
+    files = [*sources.packages, *sources.modules(), *sources.extra]
     slang = driver.Driver()
     slang.addStandardArgs()
     options = "slang --std 1800-2017 --timescale 1ns/1ps -DSYNTHESIS -Wnone "
-    options += "".join(f"--top {t} " for t in tops) + "".join(f"-I {folder} " for folder in include_folders())
-    if not (slang.parseCommandLine(options + " ".join(files)) and slang.processOptions() and slang.parseAllSources()):
+    options += "".join(f"--top {t} " for t in tops) + words(include_folders(), files)
+    if not (slang.parseCommandLine(options) and slang.processOptions() and slang.parseAllSources()):
         raise SystemExit(1)
     compilation = slang.createCompilation()
 

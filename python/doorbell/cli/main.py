@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import errno
+import functools
 import importlib
+import math
 import os
 import sys
 import traceback
@@ -167,6 +169,19 @@ def load(name: str) -> Callable[..., Any]:
         raise
 
 
+def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, where its options are numbers: nan is on neither side of any bound, nor of any time."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        for name, value in options.items():
+            if isinstance(value, float) and math.isnan(value):
+                raise UserError(f"{name.replace('_', '-')} {value}: must be a number")
+        return function(*args, **options)
+
+    return checked
+
+
 def as_called(text: str) -> str:
     """Of an installed Doorbell, `doorbell` is on the PATH and not in the folder where the user is."""
     return text.replace("./doorbell", "doorbell") if paths.INSTALLED else text
@@ -207,7 +222,7 @@ def make_app(wanted: str | None, function: Callable[..., Any] = stub) -> typer.T
             context_settings=settings,
             hidden=command.clone and paths.INSTALLED,
         )
-        register(function if name == wanted else stub)
+        register(with_numbers(function) if name == wanted else stub)
     return app
 
 

@@ -19,7 +19,6 @@ from doorbell.nvme.constants import (
     OACS_FORMAT,
     ONCS_COMPARE,
     ONCS_DSM,
-    ONCS_VERIFY,
     ONCS_WRITE_UNCOR,
     ONCS_WRITE_ZEROES,
     RW_FUA,
@@ -32,7 +31,7 @@ from doorbell.nvme.constants import (
     Status,
 )
 from doorbell.nvme.log_pages import EffectsLog, ErrorLogEntry, FwSlotLog, SmartLog
-from doorbell.nvme.structures import DsmRange, IdCtrl, IdNs, Sqe
+from doorbell.nvme.structures import DsmRange, IdCtrl, IdCtrlNvm, IdNs, Sqe
 
 MDTS_BYTES = 1 << 20  # of a command's data, at most
 
@@ -309,11 +308,7 @@ class FunctionalSsd(FunctionalQueues):
                 cntrltype=1,
                 vwc=1,
                 lpa=2,
-                oncs=ONCS_COMPARE
-                | ONCS_DSM
-                | ONCS_WRITE_ZEROES
-                | ONCS_VERIFY
-                | (ONCS_WRITE_UNCOR if self._uncorrectable else 0),
+                oncs=ONCS_COMPARE | ONCS_DSM | ONCS_WRITE_ZEROES | (ONCS_WRITE_UNCOR if self._uncorrectable else 0),
             )
             return bytes(c)
         if cns == Cns.NS:
@@ -327,7 +322,9 @@ class FunctionalSsd(FunctionalQueues):
             return struct.pack("<I", 1 if nsid < 1 else 0)
         if cns == Cns.NS_DESC_LIST:
             return bytes([Nidt.NGUID, 16, 0, 0]) + bytes(range(16)) + bytes([Nidt.CSI, 1, 0, 0, 0])
-        if cns in (Cns.CSI_CTRL, Cns.CSI_NS):
+        if cns == Cns.CSI_CTRL:
+            return bytes(IdCtrlNvm(vsl=8))
+        if cns == Cns.CSI_NS:
             return b""
         raise CommandFailed(Status.INVALID_FIELD)
 

@@ -18,6 +18,7 @@ from doorbell import paths
 from doorbell.build import say
 from doorbell.docs import staging
 from doorbell.errors import UserError
+from doorbell.signals import signals_raise
 
 FIRST = {"guide": "Guide", "ssd": "SSD", "csd": "Compute", "host": "Host", "recorder": "Recorder", "vcsd": "Virtual"}
 ORDER = ("first-steps", "experiment", "why-is-it-slow", "waveform",
@@ -85,13 +86,27 @@ def without_network(out: Path) -> None:
             page.write_text(text.replace(SHIM, ours))
 
 
+def put(site: Path, out: Path) -> None:
+    """Replace what is in `out` by the site. Whoever is killed meanwhile leaves a folder that is known as one."""
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copy(site / "index.html", out / "index.html")
+    for entry in out.iterdir():
+        if entry.name != "index.html":
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    for file in sorted(site.rglob("*")):
+        target = out / file.relative_to(site)
+        target.mkdir() if file.is_dir() else shutil.copy(file, target)
+
+
 def build_site(out: Path) -> None:
-    """Build the site into `out`. Raises UserError with mkdocs' words if a link leads nowhere or anything is wrong."""
-    with tempfile.TemporaryDirectory() as work:
-        site = Path(work) / "pages"
+    """Build the site into `out`. Raises UserError with mkdocs' words if a link leads nowhere or anything is wrong; what
+    is there stays then.
+    """
+    with signals_raise(), tempfile.TemporaryDirectory() as work:
+        site, made = Path(work) / "pages", Path(work) / "site"
         site.mkdir()
         staging.stage(site)
-        text = yaml.safe_dump(configuration(site, out), sort_keys=False, allow_unicode=True)
+        text = yaml.safe_dump(configuration(site, made), sort_keys=False, allow_unicode=True)
         text = text.replace("'!!python/name:pymdownx.superfences.fence_code_format'",
                             "!!python/name:pymdownx.superfences.fence_code_format")  # fmt: skip
         config = Path(work) / "mkdocs.yml"
@@ -103,7 +118,11 @@ def build_site(out: Path) -> None:
         if done.returncode:
             print(done.stdout.replace(str(site) + "/", ""), file=sys.stderr)
             raise UserError("the pages cannot be built: mkdocs' words are above", 1)
-    without_network(out)
+        without_network(made)
+        try:
+            put(made, out)
+        except OSError as e:
+            raise UserError(f"cannot put the site into {out}: {e.strerror}") from e
 
 
 def main(
@@ -118,6 +137,5 @@ def main(
     if out.exists() and any(out.iterdir()) and not (out / "index.html").exists():
         raise UserError(f"{out} is not empty and no site: name another folder")
     say("building the pages")
-    shutil.rmtree(out, ignore_errors=True)
     build_site(out.absolute())
     print(out / "index.html")

@@ -18,8 +18,11 @@ LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 def folder_pages() -> list[Path]:
     """README.md of every folder but the top, as git has them (or, in an archive, the disk)."""
-    listed = subprocess.run(["git", "ls-files", "*README.md"], cwd=paths.ROOT, capture_output=True, text=True)
-    found = [paths.ROOT / line for line in listed.stdout.splitlines()] or list(paths.ROOT.glob("*/**/README.md"))
+    listed = ""
+    if shutil.which("git"):
+        ask = ["git", "ls-files", "-z", "*README.md"]
+        listed = subprocess.run(ask, cwd=paths.ROOT, capture_output=True, text=True, check=False).stdout
+    found = [paths.ROOT / name for name in listed.split("\0") if name] or list(paths.ROOT.glob("*/**/README.md"))
     return sorted(f for f in found if f.parent != paths.ROOT)
 
 

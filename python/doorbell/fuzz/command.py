@@ -13,12 +13,14 @@ from doorbell import paths
 from doorbell.errors import UserError
 from doorbell.fuzz.running import Outcome, run
 from doorbell.fuzz.targets import TARGETS, Target, target
-from doorbell.ui import Progress, check_result, print_table, write_json
+from doorbell.signals import signals_raise
+from doorbell.ui import Progress, check_out, check_result, print_table, write_json
 
 
+@signals_raise()
 def main(
     name: str = typer.Argument("", metavar="[TARGET]", help=f"One of {', '.join(TARGETS)}. [all, one after the other]"),
-    minutes: float = typer.Option(1, min=0.01, help="Of each target, in real time."),
+    minutes: float = typer.Option(1, min=0.01, max=1e6, help="Of each target, in real time."),
     seed: int = typer.Option(-1, min=-1, help="Of all random numbers; -1: another one each time."),
     replay: Path | None = typer.Option(None, metavar="FILE", help="Run this input once instead."),
     out: Path = typer.Option(Path("."), help="Folder for the input that failed."),
@@ -36,8 +38,7 @@ def main(
         raise UserError(f"--replay {replay}: there is no such file")
     if replay is not None and not name:
         raise UserError("--replay needs the target that the file is of: ./doorbell fuzz TARGET --replay FILE")
-    if not out.is_dir():
-        raise UserError(f"--out {out}: there is no such folder")
+    check_out(out)
     chosen = [target(name)] if name else list(TARGETS.values())
     number = random.randrange(1, 1 << 31) if seed < 0 else seed
     results: list[tuple[Target, Outcome]] = []

@@ -29,7 +29,7 @@ from doorbell.soak.generate import Generator
 from doorbell.soak.judge import Failure
 from doorbell.soak.machine import shape_of
 from doorbell.soak.player import Player
-from doorbell.soak.run import SHARED, player_of
+from doorbell.soak.run import player_of
 from doorbell.soak.steps import RESETS, Script, Step
 
 TOP, SEED = "db_csd", 1
@@ -86,7 +86,7 @@ class Drive:
     """One from its power-on, with all that was done to it."""
 
     def __init__(self) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="doorbell-fuzz-", dir=SHARED if SHARED.is_dir() else None)
+        self.folder = tempfile.TemporaryDirectory()  # in that of `running`, which is in memory
         options = OPTIONS | ({"coverage": True} if guided() else {})
         player = player_of(TOP, Path(self.folder.name), options, SEED)
         assert isinstance(player, Player)

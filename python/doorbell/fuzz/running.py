@@ -17,6 +17,7 @@ from pathlib import Path
 from doorbell import paths
 from doorbell.fuzz.building import libfuzzer, program
 from doorbell.fuzz.targets import Target
+from doorbell.soak.run import SHARED
 
 STATUS = re.compile(r"^#(\d+)\s+(\w+).*?\bft: (\d+) corp: (\d+)")
 DONE = re.compile(r"^Done (\d+) runs")
@@ -72,7 +73,7 @@ def run(
         "-print_final_stats=1",
         *target.options,
     ]
-    with tempfile.TemporaryDirectory(prefix="doorbell-fuzz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="doorbell-fuzz-", dir=SHARED if SHARED.is_dir() else None) as folder:
         found = Path(folder) / "found"
         new = Path(folder) / "new"
         for place in (found, new):

@@ -241,8 +241,11 @@ class QemuDrives:
     def _ask(self, line: str) -> str:
         """One qtest command; meanwhile QEMU may ask our function."""
         assert self._qtest
-        self._qtest.sendall(line.encode() + b"\n")
-        self._pump_until(lambda: b"\n" in self._qtest_in)
+        try:
+            self._qtest.sendall(line.encode() + b"\n")
+            self._pump_until(lambda: b"\n" in self._qtest_in)
+        except ConnectionError as e:
+            raise UserError(f"QEMU ended ({e.strerror}): see its message above") from e
         answer, self._qtest_in = self._qtest_in.split(b"\n", 1)
         word, _, rest = answer.decode().partition(" ")
         if word != "OK":

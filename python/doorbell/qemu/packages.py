@@ -25,6 +25,7 @@ SKIPPED = re.compile(
 PRUNED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/lintian", "usr/games")
 SUITES = "trixie trixie-backports"
 BACKPORTS = "qemu-* seabios ipxe-qemu"  # of QEMU: vfio-user-pci needs 10.1
+RETRIES = 3  # of a download
 LOCK = Path(__file__).with_name("packages.lock")
 """Name, version and SHA-256 of the packages that roots are made of."""
 
@@ -80,35 +81,36 @@ def checked(debs: Iterable[Path]) -> list[str]:
     return lines
 
 
-def _mirror() -> tuple[str, str]:
-    """The Debian archive this machine installs from, and the keyring that it trusts for it."""
+def _mirror(apt: Path = Path("/etc/apt")) -> tuple[str, str]:
+    """The Debian archive this machine installs from, and the keyring that it trusts for it. Others call their folder
+    /debian, too: what has not Debian's keys is taken only where nothing else is.
+    """
     keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    found = None
-    folder = Path("/etc/apt/sources.list.d")
-    for file in [Path("/etc/apt/sources.list"), *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
+    found: list[tuple[str, str]] = []
+    folder = apt / "sources.list.d"
+    for file in [apt / "sources.list", *(sorted(folder.iterdir()) if folder.is_dir() else [])]:
         if not file.is_file() or file.suffix not in (".list", ".sources"):
             continue
-        text = file.read_text(errors="replace")
+        try:
+            text = file.read_text(errors="replace")
+        except PermissionError:
+            continue  # root's alone: of a private archive, with its password
         if file.suffix == ".sources":
             for stanza in re.split(r"\n\s*\n", text):
                 fields = dict(re.findall(r"^([\w-]+):[ \t]*(.*)$", stanza, re.M))
                 if fields.get("Enabled", "yes").lower() != "no" and "deb" in fields.get("Types", "").split():
-                    entries = [(u, fields.get("Signed-By", "")) for u in fields.get("URIs", "").split()]
-                    found = found or next((e for e in entries if _is_debian(e[0])), None)
+                    found += [(u, fields.get("Signed-By", "")) for u in fields.get("URIs", "").split()]
         else:
             for options, uri in re.findall(r"^deb\s+(?:\[(.*?)\]\s+)?(\S+)", text, re.M):
                 signed = re.search(r"signed-by=(\S+)", options, re.I)
-                if _is_debian(uri):
-                    found = found or (uri, signed.group(1) if signed else "")
-    uri, signed = found or ("http://deb.debian.org/debian", "")
+                found.append((uri, signed.group(1) if signed else ""))
+    found = [(uri, signed) for uri, signed in found if uri.rstrip("/").endswith("/debian")]
+    found.sort(key=lambda entry: bool(entry[1]) and "debian-archive-keyring" not in entry[1])
+    uri, signed = found[0] if found else ("http://deb.debian.org/debian", "")
     keyring = signed if signed.startswith("/") else keyring
     if not Path(keyring).exists():
         raise UserError(f"{keyring} not found: install the package debian-archive-keyring")
     return uri, keyring
-
-
-def _is_debian(uri: str) -> bool:
-    return uri.rstrip("/").endswith("/debian")
 
 
 def _download(apt: Path, mirror: str, keyring: str, packages: tuple[str, ...], backports: str) -> list[Path]:
@@ -126,7 +128,8 @@ def _download(apt: Path, mirror: str, keyring: str, packages: tuple[str, ...], b
         f'Dir::Cache::archives "{apt}/archives"; Dir::Etc::sourcelist "{apt}/sources.sources";'
         f'Dir::Etc::sourceparts "{apt}/none"; Dir::Etc::preferences "{apt}/preferences";'
         f'Dir::Etc::preferencesparts "{apt}/none"; APT::Architecture "amd64"; APT::Sandbox::User "";'
-        'APT::Install-Recommends "false"; Acquire::Languages "none"; Acquire::Retries "3"; Debug::NoLocking "true";'
+        f'APT::Install-Recommends "false"; Acquire::Languages "none"; Acquire::Retries "{RETRIES}";'
+        'APT::Update::Error-Mode "any"; Debug::NoLocking "true";'  # else an index that does not come is left out
         'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false"; Dpkg::Use-Pty "0";'
         "#clear APT::Architectures; #clear APT::Update::Post-Invoke; #clear APT::Update::Post-Invoke-Success;"
         "#clear DPkg::Post-Invoke; #clear APT::Update::Pre-Invoke; #clear DPkg::Pre-Install-Pkgs;\n"
@@ -152,7 +155,10 @@ def _unpack(tree: Path, debs: Iterable[Path]) -> dict[str, list[str]]:
     for deb in sorted(debs, key=lambda d: not d.name.startswith("base-files_")):
         if SKIPPED.match(deb.name):
             continue
-        listing = subprocess.run(["dpkg-deb", "--vextract", deb, tree], check=True, capture_output=True, text=True)
+        listing = subprocess.run(["dpkg-deb", "--vextract", deb, tree], capture_output=True, text=True, check=False)
+        if listing.returncode:
+            why = next(iter(listing.stderr.splitlines()), f"exit status {listing.returncode}")
+            raise UserError(f"cannot unpack {deb.name}: {why}")
         files[deb.name.split("_")[0]] = [f.removeprefix("./").rstrip("/") for f in listing.stdout.splitlines()]
     for name in PRUNED:
         shutil.rmtree(tree / name, ignore_errors=True)

@@ -271,7 +271,7 @@ def _libraries(tree: Path, programs: Iterable[str]) -> set[str]:
             if f.read(4) != b"\x7fELF":
                 continue
         listing = subprocess.run(loader(tree, name, "--list"), capture_output=True, text=True, check=False)
-        for library, path in re.findall(r"(\S+) => (\S+)", listing.stdout):
+        for library, path in re.findall(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", listing.stdout, re.M):
             if not path.startswith(f"{tree}/"):  # "not found", or found on this machine
                 raise UserError(f"the guest's {name} needs {library}, which no package brought: report this as a bug")
             found.add(os.path.relpath(path, tree))

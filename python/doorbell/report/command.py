@@ -28,6 +28,7 @@ from doorbell.report.measuring import (
 )
 from doorbell.report.plan import make_plan
 from doorbell.sweep import point
+from doorbell.sweep.store import forget
 
 
 def main(
@@ -52,12 +53,11 @@ def main(
             raise UserError(f"cannot write {file}: there is no folder {file.absolute().parent}")
     folder = paths.cache() / "report"
     if restart:
-        for file in [
-            f
-            for p in ("*.csv", "stages-*.json", "host-*.json", "recorder-*.json", "owners-*.json", "card-*.json")
-            for f in folder.glob(p)
-        ]:
-            file.unlink(missing_ok=True)
+        for file in folder.glob("*.csv"):
+            forget(file)
+        for kind in ("stages", "host", "recorder", "owners", "card"):
+            for file in folder.glob(f"{kind}-*.json"):
+                file.unlink(missing_ok=True)
     plan = make_plan(quick, backend)
     rows = measure_all(plan, folder, jobs)
     owners, neighbours = measure_owners(quick, folder) if backend == "rtl" else ([], [])

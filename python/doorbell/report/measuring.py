@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from doorbell.report.plan import Plan
 from doorbell.sweep import command as sweep
 from doorbell.sweep import point
 from doorbell.sweep.point import Point, Row
+from doorbell.sweep.store import forget
 from doorbell.ui import Progress
 
 KEEP = 4  # files of earlier sources
@@ -36,7 +38,8 @@ def measure_all(plan: Plan, folder: Path, jobs: int) -> list[Row]:
         p, why = summary.failed[0]
         raise UserError(f"{len(summary.failed)} measurements failed, the first ({describe(p)}): {why}", 1)
     for old in sorted(folder.glob("*.csv"), key=lambda f: -f.stat().st_mtime)[KEEP:]:
-        old.unlink(missing_ok=True)
+        with contextlib.suppress(UserError):  # of a report that is at work
+            forget(old)
     return summary.rows
 
 

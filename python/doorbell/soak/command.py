@@ -13,6 +13,7 @@ import typer
 
 from doorbell.device.opening import MAX_FN
 from doorbell.errors import UserError
+from doorbell.signals import signals_raise
 from doorbell.soak.backends import left_out
 from doorbell.soak.endurance import endure
 from doorbell.soak.judge import Failure
@@ -22,12 +23,13 @@ from doorbell.soak.shrink import Shrinker
 from doorbell.soak.steps import Script, functions_of, load
 from doorbell.soak.wave import HELP as WINDOW_HELP
 from doorbell.soak.wave import replay_with_wave
-from doorbell.ui import Progress, check_result, print_table, write_json
+from doorbell.ui import Progress, check_out, check_result, print_table, write_json
 
 DEFAULT_COMMANDS = 10_000
 LAST = 50_000  # steps before a failure that are worth shrinking
 
 
+@signals_raise()
 def main(
     top: str = typer.Option("", help=f"One of {', '.join(SHAPES)}. [all, one after the other]"),
     functions: int = typer.Option(
@@ -69,8 +71,7 @@ def main(
         if commands or minutes or functions > 1 or ssds is not None or ssd != "model":
             raise UserError("--full-load takes --top, --seed and --json alone: leave the others out")
         return _full_load(top or "db_ssd", full_load, random.randrange(1 << 31) if seed < 0 else seed, json)
-    if not out.is_dir():
-        raise UserError(f"--out {out}: there is no such folder")
+    check_out(out)
     if functions > 1:
         top = top or "db_ssd"
     options: dict[str, Any] = {"ssds": ssds} if ssds is not None else {}

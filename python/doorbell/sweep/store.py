@@ -123,6 +123,18 @@ class Store:
         os.close(self._fd)
 
 
+def forget(file: Path) -> None:
+    """Remove results, unless a process is writing them."""
+    try:
+        with open(file) as f:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.unlink()
+    except BlockingIOError:
+        raise UserError(f"another sweep or report is writing {file}: wait for it") from None
+    except FileNotFoundError:
+        pass
+
+
 def _write_all(fd: int, data: bytes) -> None:
     while data:
         data = data[os.write(fd, data) :]

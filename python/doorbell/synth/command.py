@@ -97,7 +97,7 @@ def main(
     param: list[str] = typer.Option([], "--param", metavar="NAME=VALUE", help="Another parameter of the top."),  # noqa: B008
     only: list[str] = typer.Option([], "--only", metavar="MODULE", help="Only the area of this module."),  # noqa: B008
     number: int | None = typer.Option(
-        None, "--paths", help="How many of the longest paths to show: 10, of a top placed and routed 3."
+        None, "--paths", min=1, help="How many of the longest paths to show: 10, of a top placed and routed 3."
     ),
     clock_of: list[str] = typer.Option(  # noqa: B008
         [], "--clock", metavar="MODULE", help="Only place and route this module alone on ECP5; the top: as a whole."

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,17 +24,21 @@ def elaborate(top: str, params: dict[str, int]) -> str:
     sources = build.rtl_sources(build.regs())
     cpu = paths.picorv32()
     ours = [f for f in sources.all_files() if f != cpu]
-    settings = " ".join(f"-G {k}={v}" for k, v in sorted(params.items()))
-    firmware = '-G FW_HEX=""' if "FW_HEX" in (build.find_module(top) or paths.ROOT).read_text() else ""
+    settings = [f"{k}={v}" for k, v in sorted(params.items())]
+    if "FW_HEX" in (build.find_module(top) or paths.ROOT).read_text():
+        settings.insert(0, 'FW_HEX=""')
+    read = ["--keep-hierarchy", "--blackboxed-module", "picorv32", "--top", top]
+    read += [word for setting in settings for word in ("-G", setting)]
+    read += [word for folder in build.include_folders() for word in ("-I", str(folder))]
+    arguments = shlex.join([*read, *map(str, [*ours, cpu])])  # in a file: yosys hands slang no name with a space
     common = " ".join(f"{f.stem}*" for f in sorted((paths.RTL / "common").glob("*.sv")) if f not in sources.packages)
     # read_slang writes the localparams of a black box into its instances too; read_verilog would refuse them.
     fixed = " ".join(f"-unset {n}" for n in sorted(set(re.findall(r"localparam\b[^=;]*?(\w+)\s*=", cpu.read_text()))))
     script = [
-        f"read_slang --keep-hierarchy --blackboxed-module picorv32 --top {top} {firmware} {settings} "
-        + " ".join([*(f"-I {folder}" for folder in build.include_folders()), *map(str, [*ours, cpu])]),
+        "read_slang -f arguments",
         "delete =picorv32",
         f"setparam {fixed} t:picorv32",
-        f"read_verilog -defer {cpu}",
+        f'read_verilog -defer "{cpu}"',
         f"hierarchy -top {top}",
         "proc",
         "chformal -remove",
@@ -46,10 +51,11 @@ def elaborate(top: str, params: dict[str, int]) -> str:
         "setattr -mod -unset src *",
         "write_rtlil design.il",
     ]
-    anywhere = [line.replace(str(paths.ROOT), "") for line in script]
+    anywhere = [line.replace(str(paths.ROOT), "") for line in [arguments, *script]]
     key = (RECIPE, anywhere, build.hash_files([*ours, *sources.headers(), cpu]), yosys_version())
 
     def make(out: Path) -> None:
+        (out / "arguments").write_text(arguments)
         run_yosys(script, out, f"reading {top}")
 
     text = (build.cached("rtlil", key, make, f"reading {top}") / "design.il").read_text()

@@ -55,7 +55,7 @@ def main(
     mem: str = typer.Option("1G", help="Memory of the guest."),
     kernel: Kernel = typer.Option(Kernel.stable, help="Debian's kernel of stable or, newer, of its backports."),
     kvm: Kvm = typer.Option(Kvm.off, help="auto: use KVM if a guest boots under it; off: emulated CPUs."),
-    timeout: float = typer.Option(None, metavar="SECONDS", help="Give up on the guest after this time."),
+    timeout: float = typer.Option(None, min=0, metavar="SECONDS", help="Give up on the guest after this time."),
     append: str = typer.Option("", metavar="ARGS", help="More arguments for the guest's kernel."),
     log: str = typer.Option(None, metavar="FILE", help="Write the guest kernel's console here."),
     param: list[str] = typer.Option(  # noqa: B008

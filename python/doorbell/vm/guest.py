@@ -108,8 +108,8 @@ class Vm:
         script = read_script(wanted.script) if wanted.script else None
         if script is None and not sys.stdin.isatty():
             raise UserError("a shell needs a terminal: use --run SCRIPT without one", FAILED)
-        root = vmroot.ensure(wanted.kernel)
         with signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
+            root = vmroot.ensure(wanted.kernel)
             work = Path(scratch)
             accel = "kvm" if self.use_kvm(root, work) else "tcg"
             log = Path(wanted.log) if wanted.log else work / "console.log"

@@ -68,8 +68,8 @@ class Guests:
         """The worst of the scripts' exit statuses; FAILED if one did not end."""
         scripts = [read_script(name) for name in self._scripts]
         self._server.check()
-        root = vmroot.ensure(self._wanted.kernel)
         with signals_raise(), tempfile.TemporaryDirectory(prefix="doorbell-vm-") as scratch:
+            root = vmroot.ensure(self._wanted.kernel)
             work = Path(scratch)
             accel = "kvm" if self._server.use_kvm(root, work) else "tcg"
             return self._session(root, work, scripts, accel)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from doorbell.errors import UserError
-from doorbell.ui import print_table, progress_bar, write_json
+from doorbell.ui import check_result, print_table, progress_bar, write_json
 from doorbell.units import parse_size
 from doorbell.vm.devices import FIGURES
 from doorbell.vm.guest import FAILED, Guest, Vm
@@ -180,6 +180,7 @@ def show(rows: list[dict[str, Any]], title: str) -> Any:
 
 def main(guest: Guest, what: Setting, json: Path | None) -> None:
     """Measure, print a table, write the figures."""
+    check_result(json)
     try:
         parse_size(what.size)
     except ValueError as e:

@@ -77,12 +77,17 @@ module db_host_axil
   db_host_regs_pkg::db_host__in_t  in;
   db_host_regs_pkg::db_host__out_t out;
 
+  // The description ends at 0x8000: what lies behind becomes an address where nothing is.
+  function automatic logic [14:0] known(input logic [15:0] addr);
+    return {addr[14] && !addr[15], addr[13:10], addr[9] || addr[15], addr[8:0]};
+  endfunction
+
   db_host_regs i_regs (
     .clk,
     .rst,
     .s_axil_awvalid,
     .s_axil_awready,
-    .s_axil_awaddr(s_axil_awaddr[14:0]),
+    .s_axil_awaddr(known(s_axil_awaddr)),
     .s_axil_awprot,
     .s_axil_wvalid,
     .s_axil_wready,
@@ -93,7 +98,7 @@ module db_host_axil
     .s_axil_bresp,
     .s_axil_arvalid,
     .s_axil_arready,
-    .s_axil_araddr(s_axil_araddr[14:0]),
+    .s_axil_araddr(known(s_axil_araddr)),
     .s_axil_arprot,
     .s_axil_rvalid,
     .s_axil_rready,
@@ -115,9 +120,10 @@ module db_host_axil
   // ---- admin buffer and command
   logic [1:0] read_q;           // cycles since the buffer has taken a read
   logic       done_q, sqe_rd_q;
-  logic       req, to_buffer;
+  logic       req, to_buffer, to_sqe;
   assign req       = out.ADMIN_MEM.req;
   assign to_buffer = out.ADMIN_MEM.addr[13:12] == 2'd0;
+  assign to_sqe    = out.ADMIN_MEM.addr[13:6] == 8'h40;
 
   always_ff @(posedge clk) begin
     read_q   <= {read_q[0], m_admin_buf.en && s_admin_buf_ready && !m_admin_buf.we};
@@ -144,7 +150,7 @@ module db_host_axil
     .DEPTH(16)
   ) i_sqe (
     .clk,
-    .we   (req && !to_buffer && out.ADMIN_MEM.req_is_wr),
+    .we   (req && to_sqe && out.ADMIN_MEM.req_is_wr),
     .waddr(out.ADMIN_MEM.addr[5:2]),
     .wdata(out.ADMIN_MEM.wr_data),
     .re   (1'b1),

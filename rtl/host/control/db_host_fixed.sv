@@ -44,11 +44,11 @@ module db_host_fixed
   assign settings = '{nsid: NSID, admin_ms: ADMIN_MS, abort_ms: ABORT_MS, poll_ms: POLL_MS, shutdown_ms: SHUTDOWN_MS,
                       repeat_on_reset: REPEAT, prp_only: PRP_ONLY, cmd_timeout: CMD_TIMEOUT};
 
-  logic r_valid_q, b_valid_q, both;
-  assign both           = s_axil_awvalid && s_axil_wvalid && !b_valid_q;
-  assign s_axil_awready = both;
-  assign s_axil_wready  = both;
-  assign s_axil_bvalid  = b_valid_q;
+  logic r_valid_q, aw_q, w_q, b_done;  // aw_q, w_q: an address, a word has been taken; no ready follows a valid
+  assign s_axil_awready = !aw_q;
+  assign s_axil_wready  = !w_q;
+  assign s_axil_bvalid  = aw_q && w_q;
+  assign b_done         = s_axil_bvalid && s_axil_bready;
   assign s_axil_bresp   = '0;
   assign s_axil_arready = !r_valid_q;
   assign s_axil_rvalid  = r_valid_q;
@@ -56,10 +56,12 @@ module db_host_fixed
   assign s_axil_rresp   = '0;
   always_ff @(posedge clk) begin
     r_valid_q <= r_valid_q ? !s_axil_rready : s_axil_arvalid;
-    b_valid_q <= b_valid_q ? !s_axil_bready : both;
+    aw_q      <= (aw_q || s_axil_awvalid) && !b_done;
+    w_q       <= (w_q || s_axil_wvalid) && !b_done;
     if (rst) begin
       r_valid_q <= 1'b0;
-      b_valid_q <= 1'b0;
+      aw_q      <= 1'b0;
+      w_q       <= 1'b0;
     end
   end
 endmodule

@@ -124,6 +124,23 @@ def test_a_full_disk_is_said(store: Path, monkeypatch: pytest.MonkeyPatch) -> No
         cached("thing", 1, lambda folder: None)
 
 
+@pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.EPERM])
+def test_what_is_in_a_cache_that_cannot_be_written_is_taken(
+    store: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """As in an image of a container that somebody else has made: only what is not there is an error."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    made = cached("thing", 1, lambda folder: (folder / "f").touch())
+    for module, name in ((os, "utime"), (cache, "open")):
+        monkeypatch.setattr(module, name, refuse, raising=False)
+    assert cached("thing", 1, lambda folder: pytest.fail("it is made anew")) == made
+    with pytest.raises(UserError, match="cannot write to the cache"):
+        cached("thing", 2, lambda folder: None)
+
+
 def test_each_build_is_in_the_log_once_and_nothing_else(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

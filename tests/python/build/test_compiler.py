@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from doorbell.build import compiler
 from doorbell.build.compiler import jobs, leave_out_comparisons
 from doorbell.errors import UserError
 
@@ -34,6 +37,26 @@ def test_structs_lose_their_order_and_nothing_else(tmp_path: Path) -> None:
     file.write_text("".join(HEADER.format(name=n, less=LESS.format(name=n)) for n in names))
     leave_out_comparisons(tmp_path)
     assert file.read_text() == "".join(HEADER.format(name=n, less="\n") for n in names)
+
+
+def test_two_that_compile_the_same_at_once_do_not_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As processes of two containers with one cache, whose numbers are often the same."""
+    both = threading.Barrier(2)
+
+    def stand_in(command: list[str], what: str, cwd: Path | None = None) -> str:
+        if "-o" in command:
+            Path(command[command.index("-o") + 1]).write_text("object")
+            both.wait(10)
+        return "int x;"
+
+    monkeypatch.setattr(compiler, "tool", stand_in)
+    monkeypatch.setenv("DOORBELL_CACHE", str(tmp_path))
+    (tmp_path / "build").mkdir()
+    units = [compiler.Unit(tmp_path / name, []) for name in ("a.cpp", "b.cpp")]
+    with ThreadPoolExecutor(2) as pool:
+        made = set(pool.map(lambda unit: compiler.compile_object(unit, tmp_path), units))
+    assert [file.read_text() for file in made] == ["object"]
+    assert list((tmp_path / "build").iterdir()) == list(made)
 
 
 def test_how_many_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -65,29 +66,61 @@ def test_a_full_disk_behind_stdout_is_one_line(much: int) -> None:
     assert done.stderr.startswith("doorbell: no space left on the device"), done.stderr
 
 
-@pytest.mark.parametrize("line", ["nosuch", "lint --nosuch", "build --data-w x", "build --data-w 100"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nosuch",
+        "lint --nosuch",
+        "build --data-w x",
+        "build --data-w 100",
+        "vm --timeout -1",
+        "vm --timeout nan",
+        "synth --paths -1",
+        "fuzz files --minutes inf",
+    ],
+)
 def test_wrong_usage_is_one_line(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(line.split()) == 2
     err = capsys.readouterr().err
     assert err.startswith("doorbell: ") and err.count("\n") == 1
 
 
+def test_what_is_no_number_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of an option without a least value, which would refuse it."""
+    assert cli.run("record x --rate nan".split()) == 2
+    assert capsys.readouterr().err == "doorbell: rate nan: must be a number\n"
+
+
 RESULTS = (
     ["bench", "--backend", "functional", "--json"], ["soak", "--json"], ["fuzz", "files", "--json"],
     ["mutate", "db_fifo", "--json"], ["compare", "--json"], ["compare", "--record"], ["synth", "--json"],
+    ["vm", "--speed", "--json"],
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("line", RESULTS, ids=" ".join)
 def test_where_results_cannot_go_is_said_before_they_are_there(
-    line: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    line: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Hours of a run would be lost with them: the table comes after the file."""
+    monkeypatch.setattr("doorbell.vm.speed.measure", lambda *_: pytest.fail("a guest is started"))
     for file, why in ((tmp_path / "no" / "x.json", "there is no folder"), (tmp_path, "it is a folder")):
         began = time.monotonic()
         assert cli.run([*line, str(file)]) == 2
         assert why in capsys.readouterr().err and time.monotonic() - began < 30
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["fuzz files --out {}", "soak --top db_ssd --out {}"])
+def test_where_a_failure_cannot_go_is_said_before_it_is_found(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of the super-user, whom nothing keeps from it."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path or not mode & os.W_OK)
+    for run in ("doorbell.fuzz.command.run", "doorbell.soak.command.play"):
+        monkeypatch.setattr(run, lambda *_, **__: pytest.fail("it runs"))
+    assert cli.run(line.format(tmp_path).split()) == 2
+    assert "no file can be made there" in capsys.readouterr().err
 
 
 def test_missing_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

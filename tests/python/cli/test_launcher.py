@@ -17,7 +17,7 @@ import time
 import zipfile
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from packaging.specifiers import SpecifierSet
@@ -315,6 +315,24 @@ def test_no_venv_module(launcher: ModuleType, tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(launcher.sys, "executable", "/bin/false")
     with open(tmp_path / "fd", "w") as f, pytest.raises(launcher.LauncherError, match="python3-venv"):
         launcher.pip_command(str(tmp_path / "env"), f.fileno())
+
+
+def test_a_full_disk_is_not_a_missing_module(
+    launcher: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What makes the environment does not say why it could not."""
+    monkeypatch.setattr(launcher.sys, "executable", "/bin/false")
+    monkeypatch.setattr(launcher.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1 << 20))
+    with open(tmp_path / "fd", "w") as f, pytest.raises(launcher.LauncherError, match="no space left"):
+        launcher.pip_command(str(tmp_path / "env"), f.fileno())
+
+
+def test_a_clone_that_is_not_complete(cache: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "doorbell"
+    alone.write_text(LAUNCHER.read_text())
+    done = subprocess.run([sys.executable, str(alone), "demo"], capture_output=True, text=True, check=False)
+    assert_one_line(done, "requirements.lock")
+    assert not cache.exists()
 
 
 def test_lock_file_is_complete() -> None:

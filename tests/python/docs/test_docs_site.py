@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,18 +55,54 @@ def test_every_module_has_its_ports() -> None:
     assert "## db_ssd_sq\n" in pages["ssd/front"] and "## db_host_cmd\n" in pages["host/command"]
 
 
+def test_pages_of_folders_are_found_without_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an archive, on a machine that has none."""
+    found = staging.folder_pages()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert set(found) <= set(staging.folder_pages()) and len(found) > 10
+
+
+def small(out: Path, text: str = "and its text") -> None:
+    """A site of one page, in the place of ours."""
+    (out / "index.md").write_text(f"# A page\n\n{text}\n")
+    for folder in ("folders", "modules"):
+        (out / folder).mkdir()
+
+
+def broken(out: Path) -> None:
+    small(out, "[nowhere](gone.md)")
+
+
 def test_a_broken_link_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stage(out: Path) -> None:
-        (out / "index.md").write_text("# Page\n\n[nowhere](gone.md)\n")
-        for folder in ("folders", "modules"):
-            (out / folder).mkdir()
-
-    monkeypatch.setattr(staging, "stage", stage)
+    monkeypatch.setattr(staging, "stage", broken)
     assert cli.run(["docs", "--out", str(tmp_path / "site")]) == 1
     said = capsys.readouterr().err
     assert "gone.md" in said and said.splitlines()[-1].startswith("doorbell: the pages cannot be built")
+
+
+def test_what_is_there_is_replaced_by_a_whole_site_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that cannot be built leaves the one before; one that is interrupted can be built again."""
+    out, copy = tmp_path / "site", shutil.copy
+    (out / "old").mkdir(parents=True)
+    (out / "index.html").write_text("old")
+    monkeypatch.setattr(staging, "stage", broken)
+    assert cli.run(["docs", "--out", str(out)]) == 1
+    assert (out / "index.html").read_text() == "old" and (out / "old").is_dir()
+
+    def interrupt(source: Path, target: Path) -> None:
+        if target.name != "index.html":
+            raise KeyboardInterrupt
+        copy(source, target)
+
+    monkeypatch.setattr(staging, "stage", small)
+    monkeypatch.setattr(shutil, "copy", interrupt)
+    assert cli.run(["docs", "--out", str(out)]) == 130
+    monkeypatch.setattr(shutil, "copy", copy)
+    assert cli.run(["docs", "--out", str(out)]) == 0
+    assert "and its text" in (out / "index.html").read_text() and (out / "assets").is_dir()
+    assert not (out / "old").exists()
 
 
 def test_a_folder_that_is_no_site_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,7 +21,7 @@ from doorbell.fuzz.building import libfuzzer, program
 from doorbell.fuzz.rtl import STEPS, steps_of
 from doorbell.fuzz.running import STATUS
 from doorbell.fuzz.targets import CORPUS, target
-from doorbell.soak.run import replay
+from doorbell.soak.run import SHARED, replay
 from doorbell.soak.steps import checked, load
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,8 +62,27 @@ def test_no_folder_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
     monkeypatch.setattr(tempfile, "tempdir", str(place))
+    monkeypatch.setattr("doorbell.fuzz.running.SHARED", place)
     assert run(TARGETS["files"], runs=10, seed=1, out=tmp_path).executions >= 10
     assert list(place.iterdir()) == []
+
+
+def test_no_drive_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its image is in memory: it would be until the machine starts anew."""
+    noted, target = tmp_path / "noted", tmp_path / "noting.py"
+    target.write_text(
+        "from pathlib import Path\nfrom doorbell.fuzz import rtl\n"
+        "init = rtl.Drive.__init__\n"
+        "def noting(self):\n"
+        f"    init(self)\n    Path({str(noted)!r}).write_text(self.folder.name)\n"
+        "rtl.Drive.__init__ = noting\nrtl.main()\n"
+    )
+    monkeypatch.setattr("doorbell.fuzz.running.command_of", lambda t: [sys.executable, str(target)])
+    monkeypatch.setenv("DOORBELL_FUZZ_GUIDED", "0")
+    assert not run(TARGETS["rtl"], runs=1, seed=1, out=tmp_path).why
+    folder = Path(noted.read_text())
+    assert folder.is_relative_to(SHARED) or not SHARED.is_dir()
+    assert not folder.exists()
 
 
 @pytest.mark.nightly

@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 from doorbell import paths, sweep
+from doorbell.cli import main as cli
 from doorbell.errors import UserError
 from doorbell.sweep import point
 from doorbell.sweep.command import table
+from doorbell.sweep.store import forget
 
 ROOT = Path(__file__).resolve().parents[3]
 ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
@@ -203,6 +205,23 @@ def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
         sweep.Store(tmp_path / "r.csv", COLUMNS)
     store.close()
     sweep.Store(tmp_path / "r.csv", COLUMNS).close()
+
+
+def test_a_report_takes_no_file_from_under_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What that one measures from then on would be lost, and the next report would measure it again beside it."""
+    monkeypatch.setenv("DOORBELL_CACHE", str(tmp_path))
+    file = tmp_path / "report" / "sources.csv"
+    store = sweep.Store(file, COLUMNS)
+    line = ["report", "--restart", "--quick", "--out", str(tmp_path / "page.html")]
+    monkeypatch.setattr("doorbell.report.command.measure_all", lambda *_: pytest.fail("it measures"))
+    assert cli.run(line) == 2
+    assert "another sweep or report is writing" in capsys.readouterr().err and file.exists()
+    store.close()
+    forget(file)
+    forget(file)
+    assert not file.exists()
 
 
 def test_restart_takes_no_file_from_under_a_sweep(tmp_path: Path) -> None:

@@ -116,6 +116,24 @@ async def through_the_registers(dut):
 
 
 @cocotb.test()
+async def where_nothing_is_nothing_happens(dut):
+    """Behind the entry (regs/db_host.rdl: above that nothing) and behind the description, which ends at 0x8000."""
+    b = await up(dut)
+    for i, word in enumerate(command(GET_LOG, 0x31, 9)):
+        await b.write(SQE + 4 * i, word)
+    await b.write(BUFFER, 0x1234)
+    for addr in (SQE + 0x40, 0x6000, 0x7FFC, *(0x8000 + a for a in (0x08, 0x14, 0x18, ADMIN, BUFFER, SQE))):
+        await b.write(addr, 0xFFFFFFFF)
+        assert await b.read(addr) == 0, hex(addr)
+    assert (await b.read(0x14), await b.read(0x18), await b.read(BUFFER)) == (1, 10000, 0x1234)
+    assert await b.read(0x8000) == 0 and int(dut.io_up.value) == 1 and b.drive.resets == 0
+    await b.write(ADMIN, 1)
+    while await b.read(ADMIN) & 2:
+        pass
+    assert (await b.read(ADMIN), await b.read(DW0)) == (0, 0xC0FFEE ^ 9)
+
+
+@cocotb.test()
 async def both_sides_at_once(dut):
     """Port, registers and Abort at the same time: each gets its own answer."""
     b = await up(dut)

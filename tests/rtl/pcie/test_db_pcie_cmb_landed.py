@@ -71,7 +71,7 @@ class Bench:
 @cocotb.test()
 async def answers_wait_for_what_was_posted_before(dut: Any) -> None:
     for seed in range(6):
-        await start(dut, s_write=0, s_seq=0, s_valid=0, s_end=0)
+        await start(dut, s_write=0, s_seq=0, s_stall=0, s_valid=0, s_end=0)
         b = Bench(dut, seed)
         eager = b.rng.choice((0.05, 0.3))
         waits = [
@@ -86,7 +86,7 @@ async def answers_wait_for_what_was_posted_before(dut: Any) -> None:
 
 @cocotb.test()
 async def what_is_never_reported_is_waited_for_so_long_and_no_longer(dut: Any) -> None:
-    await start(dut, s_write=0, s_seq=0, s_valid=0, s_end=0)
+    await start(dut, s_write=0, s_seq=0, s_stall=0, s_valid=0, s_end=0)
     b = Bench(dut, 7)
     for _ in range(3):
         b.reports = False
@@ -99,6 +99,25 @@ async def what_is_never_reported_is_waited_for_so_long_and_no_longer(dut: Any) -
         for k in range(400):  # those that come now are waited for
             await b.step(k < 300 and b.rng.random() < 0.2, k < 300 and b.rng.random() < 0.1)
         assert b.landed == b.posted and b.came is None
+
+
+@cocotb.test()
+async def while_rq_stands_still_nothing_is_given_up(dut: Any) -> None:
+    """The host takes nothing for a while: what is posted will be reported when it does."""
+    await start(dut, s_write=0, s_seq=0, s_stall=0, s_valid=0, s_end=0)
+    b = Bench(dut, 8)
+    b.reports = False
+    dut.s_stall.value = 1
+    for n in range(5):
+        await b.step(True, n == 4)
+    for _ in range(5 << PATIENCE_LOG2):
+        assert await b.step(False, False) is None, "what it waits for is on its way yet"
+    b.reports = True
+    dut.s_stall.value = 0
+    assert len([w for _ in range(60) if (w := await b.step(False, False)) is not None]) == 1
+    for k in range(400):  # and of later ones none is taken for one of those
+        await b.step(k < 300 and b.rng.random() < 0.2, k < 300 and b.rng.random() < 0.1)
+    assert b.landed == b.posted and b.came is None
 
 
 def test_db_pcie_cmb_landed() -> None:

@@ -95,7 +95,7 @@ async def identify_structures(dut):
     assert u(c, 320, 2) == 10, "KAS"
     assert c[512] == 0x66 and c[513] == 0x44 and u(c, 516, 4) == u(c, 540, 4) == NUM_NS, "NN, MNAN"
     oncs = u(c, 520, 2)
-    assert oncs == 0b11011101, "Compare, DSM, Write Zeroes, Select, Timestamp, Verify"
+    assert oncs == 0b01011101, "Compare, DSM, Write Zeroes, Select, Timestamp; Verify has a limit, VSL"
     assert c[524] == 0 and c[525] == 7, "FNA, VWC"
     assert u(c, 526, 2) == 0 and u(c, 528, 2) == 0, "AWUN, AWUPF"
     assert u(c, 536, 4) == 1 << 18 | 1 << 16 | 2, "SGLS: dwords, bit buckets, longer than the data"
@@ -121,7 +121,8 @@ async def identify_structures(dut):
 
     assert await b.identify(0x11, nsid=1) == n and not any(await b.identify(0x11, nsid=2))
     await b.identify(0x11, BAD_NS, nsid=3)
-    await b.identify(0x11, BAD_FIELD, nsid=NSID_ALL)
+    for cns in (0x11, 0x1B):
+        await b.identify(cns, BAD_NS, nsid=NSID_ALL)
     for cns in (2, 7, 0x10, 0x1A):
         assert (await b.identify(cns, nsid=0)) == b"\1".ljust(4096, b"\0")
         assert not any(await b.identify(cns, nsid=1))
@@ -133,8 +134,8 @@ async def identify_structures(dut):
         at += 4 + d[at + 1]
     assert found[1] == eui and found[2] == nguid and len(found[3]) == 16 and found[4] == b"\0"
     assert not any(d[at:])
-    await b.identify(3, BAD_NS, nsid=2)
-    await b.identify(3, BAD_NS, nsid=NSID_ALL)
+    for status, nsid in ((BAD_FIELD, 2), (BAD_NS, 0), (BAD_NS, 3), (BAD_NS, NSID_ALL)):  # not active, or no NSID at all
+        await b.identify(3, status, nsid=nsid)
     assert not any(await b.identify(5, nsid=1))
     limits = await b.identify(6)
     assert limits[0] == 8 and limits[1] == 16 and limits[2:4] == bytes(2), "VSL, WZSL, WUSL, DMRL"
@@ -221,3 +222,9 @@ async def queue_commands(dut):
     await b.disable()
     await b.enable(cc=1)
     await b.run(create_cq, QUEUE_SIZE, **good_cq)
+    # a host may set them when Identify has told it which there are, with EN as it is
+    await b.write_cc(0x400001)
+    await b.run(create_cq, **good_cq)
+    await b.run(create_sq, QUEUE_SIZE, **good_sq)
+    await b.write_cc(0x460001)
+    await b.run(create_sq, **good_sq)

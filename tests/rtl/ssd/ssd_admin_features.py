@@ -174,7 +174,9 @@ async def keep_alive(dut):
     assert b.csts.cfs == 0
     await b.enable()
     assert (await b.run(0x0A, dw10=0x0F)).dw0 == 0
-    assert u(await get_log(b, 1, 64), 12, 2) >> 1 & 0xFF == 0x19, "Keep Alive Timeout Expired"
+    expired = await get_log(b, 1, 64)
+    assert u(expired, 12, 2) >> 1 & 0xFF == 0x19, "Keep Alive Timeout Expired"
+    assert u(expired, 8, 4) == 0xFFFFFFFF, "SQID, CID"
 
 
 @cocotb.test()

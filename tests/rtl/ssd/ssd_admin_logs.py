@@ -140,6 +140,7 @@ async def events_and_abort(dut):
     event = b.completions.pop()
     assert event.status == OK and event.cid in aer and event.dw0 == 0x010100, "error, invalid doorbell value, log 1"
     aer.remove(event.cid)
+    assert u(await get_log(b, 1, 64, rae=1), 8, 4) == 0xFFFFFFFF, "SQID, CID: it is no command's"
     await doorbell(0, 200)  # masked until the log has been read
     await b.asleep()
     await get_log(b, 1, 64, rae=1)
@@ -171,6 +172,9 @@ async def events_and_abort(dut):
     assert (await b.run(0x08, dw10=aer[0] << 16)).dw0 == 0
     assert (await b.result(aer[0])).status & ~DNR == ABORTED
 
+    # the log is the controller's: a namespace has none, whether it is active, can be, or cannot
+    for status, nsid in ((BAD_FIELD, 1), (BAD_FIELD, 2), (BAD_NS, 3)):
+        await get_log(b, 1, 64, status, nsid=nsid)
     # an event with no request waits for one
     await get_log(b, 1, 64)
     await doorbell(1, 1)

@@ -109,6 +109,24 @@ async def what_was_formatted_before_a_reset_outlasts_power(dut):
     assert table(b) == found
 
 
+@cocotb.test()
+async def delays_are_for_hosts_that_know_of_them(dut):
+    """While write protection waits for commands under way, others come again: after a delay (CRD) with ACRE alone."""
+    b = await started(dut, 24)
+    for acre, gate in ((0, 1), (1, 3), (0, 1)):
+        b.write(0x50000, bytes([acre]) + bytes(511))
+        await b.run(0x09, dw10=0x16, prp1=0x50000)
+        dut.abort_found.value = FOUND.pack(found=1)
+        cid = await b.send(0x09, nsid=1, dw10=0x84, dw11=1)
+        await b.until(lambda: any(gates(b)), what="the namespace closes")
+        assert gates(b) == [gate] + [0] * (NUM_NS - 1)
+        dut.abort_found.value = 0
+        await b.asleep()
+        dut.time_us.value = int(dut.time_us.value) + 200
+        assert (await b.result(cid)).status == OK and not any(gates(b))
+        await b.run(0x09, nsid=1, dw10=0x84, dw11=0)
+
+
 @cocotb.test(skip=not LONG)
 async def namespaces(dut):
     """Create, attach, detach, delete: what the data path is told, what the media zeroes, every status."""
@@ -166,7 +184,7 @@ async def namespaces(dut):
     n = await b.identify(0x11, nsid=2)
     assert u(n, 0, 8) == PAGES - 2 and u(n, 48, 16) == (PAGES - 2) * 4096 and n[26] == 1
     assert not any(await b.identify(0, nsid=2)) and not any(await b.identify(0x12, nsid=2))
-    await b.identify(3, BAD_NS, nsid=2)
+    await b.identify(3, BAD_FIELD, nsid=2)
 
     for nsid, status in ((0, BAD_NS), (3, BAD_NS), (NSID_ALL, BAD_FIELD)):
         await attach(b, nsid, status)
@@ -363,7 +381,7 @@ async def namespace_notices(dut):
     await b.disable()
     await b.enable()
     assert not any(await get_log(b, 4, 4096))
-    await get_log(b, 4, 64, BAD_NS, nsid=1)
+    await get_log(b, 4, 64, BAD_FIELD, nsid=1)
     # one that waits is taken back when the log is read first
     await b.run(0x09, dw10=0xB, dw11=1 << 8)
     await attach(b, 1, detach=1)

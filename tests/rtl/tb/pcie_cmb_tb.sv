@@ -64,5 +64,6 @@ module pcie_cmb_tb
     .clk, .rst, .cfg_mps, .set_valid, .set_place, .clear, .idle, .cq_np_req, .s_cq_valid, .s_cq_ready, .s_cq,
     .m_cc_valid, .m_cc_ready, .m_cc, .s_rq_seq, .s_np_req(1'b0), .m_cq_valid, .m_cq_ready, .m_cq, .s_cc_valid,
     .s_cc_ready, .s_cc, .s_own_valid(own_valid), .s_own_ready(own_ready), .s_own(own), .m_own_valid, .m_own_ready,
-    .m_own, .link_write, .m_axi_read_req, .m_axi_read_rsp, .m_axi_write_req, .m_axi_write_rsp);
+    .m_own, .link_write, .link_stall(m_rq_valid && !m_rq_ready), .m_axi_read_req, .m_axi_read_rsp,
+    .m_axi_write_req, .m_axi_write_rsp);
 endmodule

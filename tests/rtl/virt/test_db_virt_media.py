@@ -54,6 +54,21 @@ async def what_is_written_is_read(dut: Any) -> None:
 
 
 @cocotb.test()
+async def the_card_takes_an_address_when_it_has_a_row(dut: Any) -> None:
+    """Its memory may wait for W before it takes AW (AXI4, A3.3.1): no row waits for an address that is on offer."""
+    b = Bench(dut, 12)
+    await b.start()
+    b.card_rows_first = True
+    for rate in (1.0, 0.4):
+        b.rate = rate
+        sizes = {(NUM * PAGES + i) * PAGE: b.rng.choice((ROW, 512, PAGE)) for i in range(8)}
+        content = {at: b.write(at, size) for at, size in sizes.items()}
+        await b.settle()
+        for at, rows in content.items():
+            assert [b.card[at // ROW + i] for i in range(len(rows))] == rows
+
+
+@cocotb.test()
 async def errors_are_those_of_their_burst(dut: Any) -> None:
     b = Bench(dut, 2)
     await b.start()

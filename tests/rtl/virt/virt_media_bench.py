@@ -88,6 +88,8 @@ class Bench:
         self.card_at = 0
         self.card_b = 0
         self.card_answer = False
+        self.card_rows_first = False  # it takes an address when it has a row, as a slave may do it
+        self.card_offer: dict[str, int] | None = None  # an address that it has not taken
         self.rate = 1.0
         self.w_on = False
         self.card_on = False
@@ -286,6 +288,7 @@ class Bench:
         self.card_on = bool(self.card_rows) and (self.card_on or yes())
         card_row = self.card_rows[0] if self.card_on else None
         card_ar, card_aw, card_w, card_cmd = (yes() for _ in range(4))
+        card_aw &= not self.card_rows_first or bool(self.card_w)
         d.m_card_read_rsp.value = READ_RSP.pack(
             ar_ready=int(card_ar), r_valid=int(card_row is not None),
             r={"data": card_row[0], "last": card_row[1]} if card_row else 0,
@@ -348,6 +351,9 @@ class Bench:
             self.card_rows.extend((self.card.get(first + i, 0), int(i == rows - 1)) for i in range(rows))
         if self.card_b and write["b_ready"]:
             self.card_b -= 1
+        if self.card_offer is not None:
+            assert write["aw_valid"] and write["aw"] == self.card_offer, "an address on offer stays"
+        self.card_offer = write["aw"] if write["aw_valid"] and not card_aw else None
         if write["aw_valid"] and card_aw:
             self.card_aw.append(write["aw"]["addr"] // ROW)
         if write["w_valid"] and card_w:

@@ -227,9 +227,11 @@ def test_statuses(drive: Driver) -> None:
     for _ in range(NUM_NS - 1):
         namespaces.create(drive, 8)
     expect(create(drive, 8), Status.NSID_UNAVAILABLE)
-    for cns in (Cns.NS_PRESENT, Cns.CTRL_NS_LIST):
-        expect(drive.admin_try(AdminOpc.IDENTIFY, nsid=NSID_ALL, cdw10=cns, prp1=drive.memory.base),
-               Status.INVALID_FIELD)  # fmt: skip
+    for cns, status in (
+        (Cns.NS_PRESENT, Status.INVALID_NS), (Cns.CSI_NS_PRESENT, Status.INVALID_NS),
+        (Cns.CTRL_NS_LIST, Status.INVALID_FIELD),
+    ):  # fmt: skip
+        expect(drive.admin_try(AdminOpc.IDENTIFY, nsid=NSID_ALL, cdw10=cns, prp1=drive.memory.base), status)
 
 
 def test_a_number_that_is_used_again(drive: Driver) -> None:

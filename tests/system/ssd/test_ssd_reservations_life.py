@@ -14,6 +14,7 @@ from doorbell.nvme.constants import (
     CC_EN,
     CSTS_RDY,
     Feature,
+    FeatureSelect,
     NvmOpc,
     Reg,
     ResvAcquire,
@@ -100,7 +101,8 @@ def test_power(lasting: Cluster) -> None:
     reservations.register(vf, KEYS[1], ptpl=ResvPtpl.SET)
     reservations.acquire(vf, KEYS[1], ResvType.WRITE_EXCLUSIVE_REGISTRANTS)
     before = reservations.report(pf)
-    assert before.persists and pf.get_features(Feature.RESV_PERSIST, nsid=1) == 1
+    selects = (FeatureSelect.CURRENT, FeatureSelect.DEFAULT, FeatureSelect.SAVED)
+    assert before.persists and [pf.get_features(Feature.RESV_PERSIST, nsid=1, select=s) for s in selects] == [1, 0, 1]
     lasting.power_cycle()
     pf, vf, other = lasting.drives
     assert [writes(d) for d in lasting.drives] == [False] * 3, "it holds before any host has said who it is"

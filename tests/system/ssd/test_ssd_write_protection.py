@@ -12,7 +12,7 @@ from doorbell.nvme import namespaces
 from doorbell.nvme.commands import expect
 from doorbell.nvme.constants import NSID_ALL, OAES_NS_ATTR, AdminOpc, AerNotice, Cns, Feature, LogPage, NvmOpc, Status
 from doorbell.nvme.driver import Driver
-from doorbell.nvme.structures import DsmRange, IdNs
+from doorbell.nvme.structures import DsmRange, IdNs, IdNsIndependent
 from traffic import NARROW, MakeDrive
 
 pytestmark = pytest.mark.rtl
@@ -28,6 +28,8 @@ def protection(drive: Driver, nsid: int) -> int:
     """As Get Features says it; Identify must say the same."""
     value = drive.admin(AdminOpc.GET_FEATURES, nsid=nsid, cdw10=Feature.WRITE_PROTECT).dw0
     assert IdNs.from_buffer_copy(drive.identify(Cns.NS, nsid=nsid)).nsattr == bool(value)
+    independent = IdNsIndependent.from_buffer_copy(drive.identify(Cns.CSI_INDEPENDENT_NS, nsid=nsid))
+    assert independent.nsattr == bool(value)
     return value
 
 
