@@ -124,16 +124,20 @@ def test_objects_are_shared_by_content(cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.cpp"
     source.write_text("int f() { return 1; }  // one\n")
     flags = ["-O1", "-Wall", "-Werror", "-I."]
-    first = compiler.compile_object(source, flags, tmp_path)
+
+    def compiled(*flags: str) -> Path:
+        return compiler.compile_object(compiler.Unit(source, list(flags)), tmp_path)
+
+    first = compiled(*flags)
     stamp = first.stat().st_ino
     source.write_text("int f() { return 1; }  // another comment\n")
-    assert compiler.compile_object(source, flags, tmp_path) == first and first.stat().st_ino == stamp
-    assert compiler.compile_object(source, ["-O2", *flags[1:]], tmp_path) != first
+    assert compiled(*flags) == first and first.stat().st_ino == stamp
+    assert compiled("-O2", *flags[1:]) != first
     source.write_text("int f() { return 2; }\n")
-    assert compiler.compile_object(source, flags, tmp_path) != first
+    assert compiled(*flags) != first
     source.write_text("int f() { }\n")
     with pytest.raises(UserError, match="a.cpp"):
-        compiler.compile_object(source, flags, tmp_path)
+        compiled(*flags)
 
 
 def test_one_list_of_rtl() -> None:
