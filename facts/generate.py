@@ -120,7 +120,7 @@ def sv_nvme(facts: Facts) -> str:
 def sv_constants(facts: Facts) -> str:
     return "\n".join(
         f"  localparam logic [15:0] {v.name} = 16'h{v.number:04x};{'  // ' + v.note if v.note else ''}"
-        for v in facts.constants if v.name.startswith(("BAR_", "DSM_", "FROM_", "STORE_"))
+        for v in facts.constants if v.name.startswith(("BAR_", "DSM_", "FROM_", "MEDIA_FLUSH_", "STORE_"))
     )  # fmt: skip
 
 

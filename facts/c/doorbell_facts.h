@@ -175,6 +175,8 @@ enum {
 #define BAR_MSIX_PBA 0x3000u
 #define SETTINGS_PAGES 32u  // 4 KiB each, at the end of the media: what a drive remembers without power
 #define DSM_RANGES 0x10u  // of a Dataset Management, of db_vcsd
+#define MEDIA_FLUSH_SPARED 0xffu  // address of db_vcsd's flush: SSDs that may fail, a bit each
+#define MEDIA_FLUSH_ZEROED 0x100u  // ... only to SSDs that have zeroed since the last one
 #define FROM_MEMORY 0x4u  // CDW15 of a near-storage command: its data lie in memory
 #define FROM_SGL 0x8u  // ... where the SGL descriptor says that is there
 #define STORE_NSID 0xff00u  // ... of one that stores: in which namespace; 0: in its own

@@ -368,12 +368,10 @@ static void media_start(uint32_t op, uint64_t addr, uint64_t bytes) {
     HW->MEDIA_CMD = op | DB_SSD_FW__MEDIA_CMD__GO_bm;
 }
 
-enum { FLUSH_ZEROED = 1u << 12, FLUSH_SPARED_BP = 16 };  // what the address of a flush says (db_virt_command)
-
-void hw_media_flush_start(uint32_t spared) { media_start(0, EXTENTS ? spared << FLUSH_SPARED_BP : 0, 0); }
+void hw_media_flush_start(uint32_t spared) { media_start(0, EXTENTS ? spared & MEDIA_FLUSH_SPARED : 0, 0); }
 
 /// SSDs that have zeroed nothing have no part of it.
-void hw_zeroes_flush_start(void) { media_start(0, EXTENTS ? FLUSH_ZEROED : 0, 0); }
+void hw_zeroes_flush_start(void) { media_start(0, EXTENTS ? MEDIA_FLUSH_ZEROED : 0, 0); }
 
 /// The media is told the size: SSDs have no part of it.
 void hw_settings_flush_start(void) { media_start(0, 0, EXTENTS ? SETTINGS_PAGES * PAGE_SIZE : 0); }

@@ -11,6 +11,8 @@ package db_ssd_pkg;
   localparam logic [15:0] BAR_MSIX_TABLE = 16'h2000;
   localparam logic [15:0] BAR_MSIX_PBA = 16'h3000;
   localparam logic [15:0] DSM_RANGES = 16'h0010;  // of a Dataset Management, of db_vcsd
+  localparam logic [15:0] MEDIA_FLUSH_SPARED = 16'h00ff;  // address of db_vcsd's flush: SSDs that may fail, a bit each
+  localparam logic [15:0] MEDIA_FLUSH_ZEROED = 16'h0100;  // ... only to SSDs that have zeroed since the last one
   localparam logic [15:0] FROM_MEMORY = 16'h0004;  // CDW15 of a near-storage command: its data lie in memory
   localparam logic [15:0] FROM_SGL = 16'h0008;  // ... where the SGL descriptor says that is there
   localparam logic [15:0] STORE_NSID = 16'hff00;  // ... of one that stores: in which namespace; 0: in its own

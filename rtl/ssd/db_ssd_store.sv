@@ -39,7 +39,7 @@ module db_ssd_store
   logic own_q;                         // the channels are ours
   logic may_q;                         // engine_idle, which comes late
   logic ar_q, aw_q, w_q;               // on offer
-  logic shown_q, w_valid;              // the address is nobody's to hold back
+  logic shown_q, w_valid;              // the address has been on offer to the media
 
   // A command that is given to the engine as it is taken asks nothing of the media before own_q holds it back.
   assign s_ready = !own_q && may_q;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the media's port, which are the firmware's, to those of SSDs: flush is one for each that is there and for the
 // card's own memory, with a size for that alone; zero one Write Zeroes for each granule and SSD that has part of the stretch.
-// One at a time, as the port gives them. The address of a flush says more: with bit 12 it goes only to SSDs that have zeroed
-// something since the last one; from bit 16 on, a bit for each SSD, it is no error if that one cannot.
+// One at a time, as the port gives them. The address of a flush says more: with MEDIA_FLUSH_ZEROED it goes only to SSDs that
+// have zeroed something since the last one; of those of MEDIA_FLUSH_SPARED it is no error if they cannot.
 //
 // What a stretch has of a granule is one run of blocks on each SSD of it (db_virt_run).
 // An SSD that is not there is not asked to flush; one that has been away since it zeroed something is an error then, as what
@@ -12,6 +12,7 @@
 // Latency: 2 cycles for each granule and 6 for each SSD of it, then the slowest. Throughput: one command at a time.
 module db_virt_command
   import db_host_pkg::*, db_virt_pkg::*;
+  import db_ssd_pkg::MEDIA_FLUSH_SPARED, db_ssd_pkg::MEDIA_FLUSH_ZEROED;
 #(
   parameter int ADDR_W       = 40,  ///< bits of a media address
   parameter int NUM_SSD      = 2,   ///< 1, 2, 4, 8
@@ -54,8 +55,6 @@ module db_virt_command
   localparam int OUT_W   = 5;                                  // of commands under way
   typedef enum logic [3:0] {ST_IDLE, ST_CARD, ST_LOOK, ST_GET, ST_RUN, ST_FIT, ST_SEND, ST_OFFER, ST_WAIT} state_e;
   state_e             state_q;
-  localparam int ZEROED_BIT = 12;                              // of a flush's address
-  localparam int SPARED_BIT = 16;
   logic               zero_q, card_q, some_q, err_q, lost_q, card_wait_q, last;
   logic [NUM_SSD-1:0] zeroed_q, there;                         // they have zeroed something since the last flush
   logic [NUM_SSD-1:0] spared_q;                                // they may fail
@@ -114,8 +113,8 @@ module db_virt_command
       ST_IDLE: if (s_cmd_valid) begin
         zero_q   <= s_op == 2'd1;
         card_q   <= s_bytes != '0;
-        some_q   <= s_op == 2'd0 && s_addr[ZEROED_BIT];
-        spared_q <= s_op == 2'd0 ? s_addr[SPARED_BIT+:NUM_SSD] : '0;
+        some_q   <= s_op == 2'd0 && (16'(s_addr) & MEDIA_FLUSH_ZEROED) != '0;
+        spared_q <= s_op == 2'd0 ? NUM_SSD'(16'(s_addr) & MEDIA_FLUSH_SPARED) : '0;
         asks_q   <= 1'b1;
         misfit_q <= 1'b0;
         err_q    <= s_op > 2'd1;

@@ -40,13 +40,7 @@ def library(data_w: int, trace: bool = False, num_fn: int = 1, num_ssd: int = 0)
     sources = build.rtl_sources(only=("common", "nvme", "pcie", "ssd"))  # packages, and lists of ports
     packages = [p for p in sources.packages if p.stem in ENDPOINT.read_text() or p.stem == "db_mem_pkg"]
     files = [*own, *packages, *sources.headers(), *runtime, *headers, Path(simulators.__file__)]
-    key = (
-        verilate,
-        compiler.COMPILE,
-        compiler.OPTIMISE,
-        build.hash_files(files),
-        version_of(clang()),
-    )
+    key = (verilate, compiler.COMPILE, compiler.OPTIMISE, build.hash_files(files), version_of(clang()))
 
     def make(out: Path) -> None:
         obj = out / "obj"

@@ -144,9 +144,8 @@ def compile_object(unit: Unit, cwd: Path) -> Path:
     store = paths.cache() / "build"
     command, name = [*unit.compiler, *unit.flags], unit.source.name
     text = tool([*command, "-E", "-P", str(unit.source)], f"compiling {name}", cwd=cwd)
-    stable = [
-        f for f in unit.flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W"))
-    ]  # the text has the rest
+    # The text has what the other flags say.
+    stable = [f for f in unit.flags if f.startswith(("-O", "-f", "-g", "-m", "-s", "-w", "-W"))]
     digest = hashlib.sha256(f"{version_of(unit.compiler)}\0{stable}\0{text}".encode()).hexdigest()
     final = store / f"{digest[:24]}.o"
     if touch(final):

@@ -143,8 +143,8 @@ def card_with_ssds(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="doorbell-ssds-")))
             images = [folder / f"ssd{i}.img" for i in range(number)]
         if card:
-            granules = granule_log2({"media_size": each * number}, int(params.get("EXTENTS", EXTENTS)))
-            granules = int(params.get("GRANULE_LOG2", granules))
+            least = granule_log2({"media_size": each * number}, int(params.get("EXTENTS", EXTENTS)))
+            granules = int(params.get("GRANULE_LOG2", least))
             now = _Card(bool(params.get("STRIPE", 0)), each, [image.name for image in wanted.images], granules)
             before = _Card.load(card)
             if before:

@@ -9,13 +9,12 @@ from typing import Any
 import cocotb
 import rtl_bench as bench
 from cocotb.triggers import RisingEdge
+from doorbell.nvme.vendor import MEDIA_FLUSH_SPARED, MEDIA_FLUSH_ZEROED
 from rtl_bench import rounds
 from streams import start
 from virt_media_ssds import BLOCK_CMD, GRANULE, GRANULE_LOG2, NUM, OP, Extent, looked_up, ssd_states, usual
 
 FLUSH, ZERO = 0, 1
-OF_ZEROED, SPARED = 1 << 12, 16
-"""In a flush's address: it is for SSDs that have zeroed something; the first bit of those that may fail."""
 ALL = (1 << NUM) - 1
 MOST = 16  # commands under way
 Command = tuple[int, int, int]
@@ -106,7 +105,7 @@ class Bench:
         """Commands in any order, and whether there is an error; flushes are told by their SSD alone."""
         flush, zeroes = OP["BLOCK_FLUSH"], OP["BLOCK_ZEROES"]
         if op == FLUSH:
-            zeroed, spared = addr & OF_ZEROED, addr >> SPARED & ALL
+            zeroed, spared = addr & MEDIA_FLUSH_ZEROED, addr & MEDIA_FLUSH_SPARED
             asked = 0 if size else self.zeroed if zeroed else ALL
             there = [(flush, (i, 0, 1)) for i in range(NUM) if (self.present & asked) >> i & 1]
             counts = self.fails & ~spared
@@ -190,8 +189,8 @@ async def random_commands(dut: Any) -> None:
         for _ in range(rounds(60, 25)):
             random_state(b)
             op = b.rng.choice((FLUSH, ZERO, ZERO, ZERO, 2, 3))
-            spared = b.rng.choice((0, b.rng.getrandbits(NUM) << SPARED))
-            flushes = (spared, 0), (0, 4096), (OF_ZEROED | spared, 0)
+            spared = b.rng.choice((0, b.rng.getrandbits(NUM)))
+            flushes = (spared, 0), (0, 4096), (MEDIA_FLUSH_ZEROED | spared, 0)
             where = b.rng.choice(flushes) if op == FLUSH else random_stretch(b)
             await b.run(op, *where)
 
@@ -240,15 +239,15 @@ async def who_is_on_his_way_up_is_waited_for(dut: Any) -> None:
 
 @cocotb.test()
 async def what_was_zeroed_is_flushed_alone(dut: Any) -> None:
-    """OF_ZEROED: SSDs that have zeroed nothing are not asked, so one that is dead is nobody else's error. One
+    """MEDIA_FLUSH_ZEROED: SSDs that have zeroed nothing are not asked, so one that is dead is nobody else's error. One
     that has zeroed something and has been away since is."""
     b = await begin(dut, 9, 0.7)
     b.table = [Extent(g, g % 2) for g in range(4)]
     b.dead, b.fails, b.up = 4, 4, ALL & ~4
     await b.run(ZERO, 0, 2 * GRANULE)
-    await b.run(FLUSH, OF_ZEROED)
+    await b.run(FLUSH, MEDIA_FLUSH_ZEROED)
     assert {ssd for _, (ssd, _, _) in b.sent} == {0, 1} and b.answers == [0]
-    await b.run(FLUSH, OF_ZEROED)
+    await b.run(FLUSH, MEDIA_FLUSH_ZEROED)
     assert not b.sent and b.answers == [0]
     await b.run(FLUSH)
     assert b.answers == [1]
@@ -258,10 +257,10 @@ async def what_was_zeroed_is_flushed_alone(dut: Any) -> None:
         for _ in range(9):
             await b.step()
         b.present |= int(back)
-        await b.run(FLUSH, OF_ZEROED)
+        await b.run(FLUSH, MEDIA_FLUSH_ZEROED)
         assert len(b.sent) == int(back) and b.answers == [1]
         b.present = ALL
-    await b.run(FLUSH, OF_ZEROED)
+    await b.run(FLUSH, MEDIA_FLUSH_ZEROED)
     assert b.answers == [0]
 
 
@@ -272,15 +271,15 @@ async def those_that_are_spared_may_fail(dut: Any) -> None:
     for ssd in range(NUM):
         b.fails = 1 << ssd
         for spared in (ALL, 1 << ssd, ALL & ~(1 << ssd), 0):
-            await b.run(FLUSH, spared << SPARED)
+            await b.run(FLUSH, spared)
             assert len(b.sent) == NUM and b.answers == [int(not spared >> ssd & 1)]
-        await b.run(FLUSH, ALL << SPARED)
+        await b.run(FLUSH, ALL)
         await b.run(ZERO, 0, NUM * GRANULE)
         assert b.answers == [1]
         await b.run(FLUSH)
         assert b.answers == [1]
     b.card_fails = True
-    await b.run(FLUSH, ALL << SPARED)
+    await b.run(FLUSH, ALL)
     assert b.answers == [1], "of the card's memory there is no other"
 
 

@@ -8,12 +8,13 @@ import random
 import struct
 
 import pytest
-from cards import PARAMS
+from cards import PARAMS, card_of
 from doorbell.bench.drive import CARD_FN
 from doorbell.bench.functions import Functions, bring_up
 from doorbell.bench.jobs import Job
 from doorbell.device.opening import check_clean, open_sim
-from doorbell.nvme.constants import NvmOpc
+from doorbell.nvme.constants import CSTS_CFS, NvmOpc, Reg
+from doorbell.nvme.errors import DeviceTimeout
 
 pytestmark = [pytest.mark.rtl, pytest.mark.nightly]  # a simulator of their own
 DSM_AD = 1 << 2
@@ -85,4 +86,22 @@ def test_many_lists_at_once() -> None:
     for member in members:
         assert member.drive.read(0, 16) == bytes(512 * 16)
     check_clean(sim)
+    sim.close()
+
+
+def test_a_shutdown_beside_an_ssd_of_others_that_fails() -> None:
+    """The PF has its namespace on SSD 0, the VF on SSD 1: a flush that fails there is no failure of the other's
+    shutdown, and all SSDs are flushed all the same."""
+    sim = open_sim("rtl", top="db_vcsd", data_w=128, num_fn=2, params=PARAMS | {"NUM_NS": 2}, media_size=32 << 20)
+    pf, vf = (m.drive for m in bring_up(sim, Functions(2, True), [[Job(bs=4096, iodepth=32, numjobs=1)]]))
+    ssds = card_of(sim).ssds
+    fault = ssds.fault("status", port=0, opcode=NvmOpc.FLUSH, status=0x280, count=None)
+    for drive in (pf, vf):
+        drive.write(0, b"\x5a" * 4096)
+    before = ssds.fault_hits(fault, port=0)
+    vf.shutdown()
+    assert not vf.read32(Reg.CSTS) & CSTS_CFS and ssds.fault_hits(fault, port=0) > before
+    with pytest.raises(DeviceTimeout, match="waiting for shutdown"):
+        pf.shutdown()
+    assert pf.read32(Reg.CSTS) & CSTS_CFS
     sim.close()
