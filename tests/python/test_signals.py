@@ -13,6 +13,7 @@ from doorbell.cli import main as cli
 from doorbell.errors import UserError
 from doorbell.fuzz import command as fuzz
 from doorbell.qemu import root
+from doorbell.record import command as record
 from doorbell.signals import signals_raise
 from doorbell.soak import command as soak
 
@@ -40,22 +41,23 @@ def test_what_nohup_ignores_stays_ignored(nohup: None) -> None:
 
 LEAVING = [
     ("fuzz files", fuzz, "run"), ("soak --top db_ssd", soak, "play"), ("vm --run {script}", root, "ensure"),
-    ("vm --guests 2 --run {script}", root, "ensure"),
+    ("vm --guests 2 --run {script}", root, "ensure"), ("record {script}", record, "Session"),
 ]  # fmt: skip
-"""A function that is called while there is a folder in /tmp or in RAM, or a process that would go on."""
+"""A function that is called while there is a folder in /tmp or in RAM, a process that would go on, or an open drive."""
 
 
 @pytest.mark.parametrize(("line", "module", "name"), LEAVING, ids=[line.split()[0] for line, _, _ in LEAVING])
 def test_commands_that_would_leave_something_hear_it(
     line: str, module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, script, heard = signal.getsignal(signal.SIGTERM), tmp_path / "script", list[bool]()
+    signals = (signal.SIGTERM, signal.SIGHUP)
+    before, script, heard = [signal.getsignal(s) for s in signals], tmp_path / "script", list[bool]()
     script.touch()
 
     def stand_in(*_: object, **__: object) -> None:
-        heard.append(signal.getsignal(signal.SIGTERM) != before)
+        heard.append(all(signal.getsignal(s) != b for s, b in zip(signals, before)))
         raise UserError("far enough")
 
     monkeypatch.setattr(module, name, stand_in)
     assert cli.run(line.format(script=script).split()) == 2
-    assert heard == [True] and signal.getsignal(signal.SIGTERM) == before
+    assert heard == [True] and [signal.getsignal(s) for s in signals] == before

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json as json_module
 import os
-import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ from doorbell.record.capture import capture
 from doorbell.record.playback import play
 from doorbell.record.recording import Recording, buffer_size, keep_apart, opened, parse_images, plan_sizes
 from doorbell.record.session import Session
+from doorbell.signals import signals_raise
 from doorbell.ui import progress_bar
 
 KINDS = ("model", "db_ssd", "qemu")
@@ -50,7 +48,7 @@ def main(
     memory = buffer_size(buffer)
     paths = parse_images(images, drives)
     keep_apart(input, paths)
-    with opened(input, "rb") as file, stoppable():
+    with opened(input, "rb") as file, signals_raise():
         length = os.fstat(file.fileno()).st_size if os.path.isfile(input) else None
         sizes = plan_sizes(paths, length, size, SETTINGS if ssd == "db_ssd" else 0)
         recording = Recording(0, ssd, [str(p.resolve()) for p in paths])
@@ -76,20 +74,6 @@ def show(result: dict[str, Any], as_json: bool, lines: list[str], to: Any = None
     print(json_module.dumps(result, indent=1) if as_json else "\n".join(lines), file=to or sys.stdout)
 
 
-@contextlib.contextmanager
-def stoppable() -> Iterator[None]:
-    """SIGTERM ends it as Ctrl-C does: drives are closed."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def replay(
     output: str = typer.Argument(..., metavar="OUTPUT", help="Where it goes; - is stdout."),
     images: list[Path] | None = typer.Option(  # noqa: B008
@@ -113,7 +97,7 @@ def replay(
         end = (recording.start + recording.blocks) * BLOCK + SETTINGS
         if ssd == "db_ssd" and path.stat().st_size // BLOCK * BLOCK < end:
             raise UserError(f"{path} has no room for what db_ssd keeps there: replay it with --ssd {recording.ssd}")
-    with opened(output, "wb") as file, stoppable():
+    with opened(output, "wb") as file, signals_raise():
         start = time.monotonic()
         sizes = [p.stat().st_size for p in paths]
         with Session(ssd or recording.ssd, paths, sizes) as session, progress_bar(f"replaying to {output}") as update:

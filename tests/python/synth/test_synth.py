@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from doorbell import build, paths, synth
 from doorbell.errors import UserError
-from doorbell.synth import yosys
+from doorbell.synth import records, yosys
 from doorbell.synth.command import parse_params
 from doorbell.synth.design import elaborate
 from doorbell.synth.netlist import Area, Unit, area, flatten, longest
@@ -161,6 +161,21 @@ def test_the_document_holds_the_recorded_tables() -> None:
     text = synth.DOCUMENT.read_text()
     tables = text.split(synth.BEGIN + "\n")[1].split(synth.END)[0]
     assert tables == synth.markdown_tables(json.loads(synth.RECORDS.read_text()))
+
+
+def test_a_full_disk_leaves_the_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "area.json"
+    monkeypatch.setattr(records, "RECORDS", file)
+    records.write_records({"known": 1})
+
+    def full(path: Path, text: str) -> None:
+        path.write_bytes(text[:4].encode())
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="no space"):
+        records.write_records({"new": 2})
+    assert json.loads(file.read_bytes()) == {"known": 1}
 
 
 def test_a_bad_option_is_one_line() -> None:
