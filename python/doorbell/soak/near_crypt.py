@@ -59,9 +59,13 @@ def _ctr(key: bytes, iv: bytes, pieces: int, data: bytes) -> bytes:
 
 
 def leaked(data: bytes, got: bytes) -> int | None:
-    """Where in `data` 16 bytes are that stand in `got`, too; zeros say nothing."""
+    """Where in `data` 16 bytes are that stand in `got`, too.
+
+    Zeros say nothing, nor do two numbers as Grep and Aggregate give and an earlier stored result has: of 8 bytes
+    each, and at most 4 of these are not 0.
+    """
     for at in range(0, len(data), PIECE):
         piece = data[at : at + PIECE]
-        if any(piece) and piece in got:
+        if sum(map(bool, piece)) > 8 and piece in got:
             return at
     return None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 
 import pytest
 from csd_drive import ctr, xts
@@ -141,3 +142,9 @@ def test_programs_of_each_kind() -> None:
                       ("Filter", "Grep", "Grep", "Hash"), ("Grep", "Filter", "Grep")}  # fmt: skip
     lines = table(3, 5000)
     assert len(lines) == 5000 and all(field in lines for field in FIELDS)
+
+
+def test_a_result_that_is_like_one_that_was_stored_is_no_leak() -> None:
+    stored = struct.pack("<QQ", 1, 0).ljust(512, b"\0")
+    found = struct.pack("<QQQQ", 0, 1, 0xFFF, 1).ljust(512, b"\0")
+    assert leaked(stored, found[8:]) is None and leaked(stored + DATA, found + DATA[32:48]) == 512 + 32
