@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates the clock of a block that rests most of the time, in simulation alone: from `AFTER` cycles behind the last one
-// in which the block was awake it has no edge, so that what rests costs no time to simulate. In synthesis it is clk.
+// Gates the clock of a block that rests most of the time, in Doorbell's simulator alone (DB_CLOCKS_REST): from `AFTER`
+// cycles behind the last one in which the block was awake it has no edge, so that what rests costs no time to simulate.
+// Elsewhere, in synthesis, proofs and benches, m_clk is clk.
 //
 // It may change nothing: whoever is behind it does nothing with a clock that it would not do without one. So it is
 // awake in resets, with whatever comes in, and while anything is inside that moves by itself.
@@ -15,12 +16,10 @@ module db_clock_gate #(
   if (AFTER < 1 || AFTER > 1024) begin : g_bad
     $error("%m: AFTER must be 1..1024 (is %0d)", AFTER);
   end
-`ifdef SYNTHESIS
-  localparam bit RUNS = 1'b1;
-`elsif DB_CLOCKS_RUN
-  localparam bit RUNS = 1'b1;  // DOORBELL_CLOCKS_RUN=1, and proofs
+`ifdef DB_CLOCKS_REST
+  localparam bit RUNS = 1'b0;  // in Doorbell's own simulator, whose inputs are there at the falling edge
 `else
-  localparam bit RUNS = 1'b0;
+  localparam bit RUNS = 1'b1;
 `endif
   if (RUNS) begin : g_runs
     logic unused_ok;

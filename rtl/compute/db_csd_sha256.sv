@@ -62,20 +62,23 @@ module db_csd_sha256
     logic [DATA_W-1:0]        row;
     logic [CSD_TAG_W-1:0]     row_tag;
     logic [$clog2(WORDS)-1:0] word_q;
+    logic                     core_clk;  // a digest's last rounds take 117 cycles
+    db_clock_gate #(.AFTER(256)) i_clk (
+      .clk, .awake(rst || (s_axis_tvalid && mine && turn_q == CW'(c)) || row_valid || res_valid[c]), .m_clk(core_clk));
     db_fifo #(.WIDTH(CSD_TAG_W + 1 + DATA_W), .DEPTH(ROWS)) i_buf (
-      .clk, .rst, .level(),
+      .clk(core_clk), .rst, .level(),
       .s_valid(s_axis_tvalid && skid_ready && mine && turn_q == CW'(c)), .s_ready(buf_ready[c]),
       .s_data({s_axis_tuser.cmd.tag, s_axis_tlast, s_axis_tdata}),
       .m_valid(row_valid), .m_ready(row_ready), .m_data({row_tag, row_last, row})
     );
     assign last_word = 32'(word_q) == WORDS - 1;
     assign row_ready = word_ready && last_word;
-    always_ff @(posedge clk) begin
+    always_ff @(posedge core_clk) begin
       if (row_valid && word_ready) word_q <= word_q + 1'b1;
       if (rst) word_q <= '0;
     end
     db_sha256_core #(.TAG_W(CSD_TAG_W)) i_sha (
-      .clk, .rst,
+      .clk(core_clk), .rst,
       .s_valid(row_valid), .s_ready(word_ready), .s_word(row[32*word_q+:32]), .s_last(row_last && last_word),
       .s_tag(row_tag),
       .m_valid(res_valid[c]), .m_ready(res_take[c]), .m_digest(res_digest[c]), .m_tag(res_tag[c])

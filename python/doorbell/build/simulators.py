@@ -140,7 +140,7 @@ def simulator(
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
         *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
         *counting.OPTIONS[coverage],
-        *(["-DDB_CLOCKS_RUN"] if os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else []),
+        *([] if os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else ["-DDB_CLOCKS_REST"]),
         *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
     files = [*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
@@ -194,19 +194,38 @@ def simulator(
 
 
 def settle_once(obj: Path) -> None:
-    """Let the model in `obj` follow its inputs when it is evaluated with clk low, not again at the rising edge.
+    """Let the model in `obj` follow its inputs when it is evaluated with clk low and they have changed.
 
-    Verilator does both. The runtime changes no input in between (sim/runtime/model.h), so the second time gives
-    what is there already, for a seventh of all time.
+    Verilator does it in each evaluation. The runtime changes no input before the rising edge (sim/runtime/model.h), so
+    that gives what is there already, for a seventh of all time; and in most cycles nothing comes.
     """
-    before, after = "__VicoFirstIteration = 1U;", "__VicoFirstIteration = !vlSelfRef.clk;"
+    header = obj / "Vtop___024root.h"
+    text = header.read_text() if header.exists() else ""
+    inputs = [name for name in re.findall(r"^ +VL_IN\w*\((\w+),", text, re.MULTILINE) if name != "clk"]
+    before, after = "__VicoFirstIteration = 1U;", "__VicoFirstIteration = !vlSelfRef.clk && vlSelfRef.inputs_moved();"
+    place = "    // INTERNAL VARIABLES\n"
     for file in obj.glob("*.cpp"):
-        text = file.read_text()
-        if before in text:
-            file.write_text(text.replace(before, after))
+        code = file.read_text()
+        if before in code and inputs and place in text:
+            file.write_text(code.replace(before, after))
+            header.write_text(text.replace(place, followed(inputs) + place))
             return
     raise UserError("Verilator's code is not as this version of Doorbell expects it: use the pinned Verilator", 3)
 
 
-RECIPE = 6  # raise it when this file makes something else of the same inputs
+def followed(inputs: Sequence[str]) -> str:
+    """C++ of a class with these members: what they were when `inputs_moved` was true last."""
+    lines = [
+        "struct {", *(f"    decltype({name}) {name}_was;" for name in inputs), "    bool any = false;", "} followed;",
+        "bool inputs_moved() {",
+        "    if (followed.any"
+        + "".join(f"\n        && !std::memcmp(&{name}, &followed.{name}_was, sizeof {name})" for name in inputs)
+        + ") return false;",
+        *(f"    std::memcpy(&followed.{name}_was, &{name}, sizeof {name});" for name in inputs),
+        "    return followed.any = true;", "}",
+    ]  # fmt: skip
+    return "".join(f"    {line}\n" for line in lines)
+
+
+RECIPE = 7  # raise it when this file makes something else of the same inputs
 TOP_DEFINES = ["-DDB_TOP=Vtop", '-DDB_TOP_HEADER="Vtop.h"']

@@ -63,6 +63,10 @@ module db_csd_near
   localparam int ALL       = POOL + 1;      // Hash is the last
   localparam int ROW_W     = $bits(row_info_t) + DATA_W;
 
+  // ---- while no packet is inside the clock stands still, in simulation
+  logic near_clk, works;
+  db_clock_gate i_near_clk (.clk, .awake(rst || works || s_packet_valid || s_row_valid), .m_clk(near_clk));
+
   // ---- packets, rows
   near_packet_t      told, packet;
   logic              told_valid, told_ready, packet_valid, packet_room, packet_end, row_valid, row_ready, out_valid,
@@ -70,14 +74,14 @@ module db_csd_near
   logic [DATA_W-1:0] row_data, out_data;
   row_info_t         row_info, out_info;
   db_fifo #(.WIDTH($bits(near_packet_t)), .DEPTH(NUM_CMDS)) i_packets (
-    .clk, .rst, .s_valid(s_packet_valid), .s_ready(packet_room), .s_data(s_packet), .m_valid(told_valid),
+    .clk(near_clk), .rst, .s_valid(s_packet_valid), .s_ready(packet_room), .s_data(s_packet), .m_valid(told_valid),
     .m_ready(told_ready), .m_data(told), .level());
   db_skid #(.WIDTH(ROW_W)) i_in (
-    .clk, .rst, .s_valid(s_row_valid), .s_ready(s_row_ready), .s_data({s_row_info, s_row_data}), .m_valid(row_valid),
-    .m_ready(row_ready), .m_data({row_info, row_data}));
+    .clk(near_clk), .rst, .s_valid(s_row_valid), .s_ready(s_row_ready), .s_data({s_row_info, s_row_data}),
+    .m_valid(row_valid), .m_ready(row_ready), .m_data({row_info, row_data}));
   db_skid #(.WIDTH(ROW_W)) i_out (
-    .clk, .rst, .s_valid(out_valid), .s_ready(out_ready), .s_data({out_info, out_data}), .m_valid(m_row_valid),
-    .m_ready(m_row_ready), .m_data({m_row_info, m_row_data}));
+    .clk(near_clk), .rst, .s_valid(out_valid), .s_ready(out_ready), .s_data({out_info, out_data}),
+    .m_valid(m_row_valid), .m_ready(m_row_ready), .m_data({m_row_info, m_row_data}));
 
   // ---- programs, and the slots for them
   logic                      written, renaming;
@@ -116,7 +120,7 @@ module db_csd_near
     left = packet.args.data;
     if (begun_q) left = last_q ? '0 : left_q - NEAR_BYTES_W'(ROW_BYTES);
   end
-  always_ff @(posedge clk) begin
+  always_ff @(posedge near_clk) begin
     if (begins || takes) begin
       left_q  <= left;
       some_q  <= left != '0;
@@ -149,10 +153,10 @@ module db_csd_near
   from_t from;
   logic  from_valid, from_end, found_last;
   db_fifo #(.WIDTH($bits(from_t)), .DEPTH(INSIDE)) i_from (
-    .clk, .rst, .s_valid(begins && !nowhere), .s_ready(),
+    .clk(near_clk), .rst, .s_valid(begins && !nowhere), .s_ready(),
     .s_data({ALL'(chain.slots), ALL'(chain.last)}), .m_valid(from_valid), .m_ready(from_end),
     .m_data(from), .level());
-  always_ff @(posedge clk) leave <= from_end && !rst ? from.slots : '0;
+  always_ff @(posedge near_clk) leave <= from_end && !rst ? from.slots : '0;
 
   // ---- slots, and the rows from one to the other
   logic in_use;  // the next packet is such a command's, or one is inside
@@ -194,15 +198,15 @@ module db_csd_near
     for (int s = 0; s < ALL; s++) if (from.last[s]) word |= words[s];
   end
   db_csd_near_gather #(.DATA_W(DATA_W), .WORD_W(128)) i_gather (
-    .clk, .rst, .s_valid(from_valid && (word_valid & from.last) != '0), .s_ready(words_ready), .s_data(word.data),
-    .s_bytes(7'd16), .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready), .m_data(gathered_data),
-    .m_row(gathered));
+    .clk(near_clk), .rst, .s_valid(from_valid && (word_valid & from.last) != '0), .s_ready(words_ready),
+    .s_data(word.data), .s_bytes(7'd16), .s_last(word.last), .m_valid(gathered_valid), .m_ready(gathered_ready),
+    .m_data(gathered_data), .m_row(gathered));
   assign gathered_ready = found_ready;
   assign any_valid      = rows_valid || gathered_valid;
   assign found_last     = gathered_valid ? gathered.last : rows_row.last;
   assign from_end       = any_valid && found_ready && found_last;
   db_skid #(.WIDTH($bits(near_row_t) + DATA_W)) i_found (
-    .clk, .rst, .s_valid(any_valid), .s_ready(found_ready),
+    .clk(near_clk), .rst, .s_valid(any_valid), .s_ready(found_ready),
     .s_data(gathered_valid ? {gathered, gathered_data} : {rows_row, rows_data}), .m_valid(found_valid),
     .m_ready(pack_ready), .m_data({found, found_data}));
 
@@ -211,7 +215,7 @@ module db_csd_near
   logic [DATA_W-1:0] pack_data;
   row_info_t         pack_info;
   db_csd_near_pack #(.DATA_W(DATA_W), .DEPTH(INSIDE)) i_pack (
-    .clk, .rst, .s_begin(begins), .s_packet(packet), .s_none(chain.none), .s_absent(chain.absent),
+    .clk(near_clk), .rst, .s_begin(begins), .s_packet(packet), .s_none(chain.none), .s_absent(chain.absent),
     .s_end(ended_q), .s_err(err_q),
     .s_row_valid(found_valid), .s_row_ready(pack_ready), .s_row_data(found_data), .s_row(found),
     .m_row_valid(pack_valid), .m_row_ready(out_ready), .m_row_data(pack_data), .m_row_info(pack_info), .m_result_valid,
@@ -228,9 +232,11 @@ module db_csd_near
 
   assign busy = hashes || told_valid || renaming || row_valid || inside_q != '0 || m_row_valid;
 
+  assign works = busy || in_use || pack_valid;
+
   logic unused_ok;
   assign unused_ok = &{1'b0, packet_room, gives_ready[POOL], chain};
 `ifndef SYNTHESIS
-  always_ff @(posedge clk) if (!rst && s_packet_valid) assert (packet_room);
+  always_ff @(posedge near_clk) if (!rst && s_packet_valid) assert (packet_room);
 `endif
 endmodule

@@ -82,8 +82,15 @@ module db_host_axil
     return {addr[14] && !addr[15], addr[13:10], addr[9] || addr[15], addr[8:0]};
   endfunction
 
+  // In simulation the registers' clock stands still while there is nothing for them to keep.
+  logic       reg_clk, bad_q, done_q, sqe_rd_q;
+  logic [1:0] read_q;                             // cycles since the admin buffer has taken a read
+  db_clock_gate #(.AFTER(16)) i_clk (
+    .clk, .awake(rst || s_axil_awvalid || s_axil_wvalid || s_axil_bvalid || s_axil_arvalid || s_axil_rvalid ||
+                 stat_cqe || stat_abort || stat_reset || bad_q || adm_done || done_q || read_q != '0 || sqe_rd_q),
+    .m_clk(reg_clk));
   db_host_regs i_regs (
-    .clk,
+    .clk(reg_clk),
     .rst,
     .s_axil_awvalid,
     .s_axil_awready,
@@ -118,9 +125,7 @@ module db_host_axil
   assign adm_go   = out.ADMIN.go.value;
 
   // ---- admin buffer and command
-  logic [1:0] read_q;           // cycles since the buffer has taken a read
-  logic       done_q, sqe_rd_q;
-  logic       req, to_buffer, to_sqe;
+  logic req, to_buffer, to_sqe;
   assign req       = out.ADMIN_MEM.req;
   assign to_buffer = out.ADMIN_MEM.addr[13:12] == 2'd0;
   assign to_sqe    = out.ADMIN_MEM.addr[13:6] == 8'h40;
@@ -159,9 +164,12 @@ module db_host_axil
   );
 
   // ---- what is read
-  logic  idle_q, bad_q;
-  step_e step_q;
+  logic       idle_q, link_q;
+  logic [2:0] mps_q;
+  step_e      step_q;
   always_ff @(posedge clk) begin
+    link_q <= link_up;
+    mps_q  <= mps;
     bad_q  <= !rst && stat_bad != '0;
     idle_q <= idle;
     step_q <= step;
@@ -176,7 +184,7 @@ module db_host_axil
     in.PARAM.width.next       = 8'(DATA_W / 8);
     in.STATUS.up.next         = io_up;
     in.STATUS.dead.next       = io_dead;
-    in.STATUS.link.next       = link_up;
+    in.STATUS.link.next       = link_q;
     in.STATUS.idle.next       = idle_q;
     in.STATUS.shut_down.next  = shut_down;
     in.STATUS.shutdown_failed.next = shutdown_failed;
@@ -191,7 +199,7 @@ module db_host_axil
     in.FORMAT.vwc.next        = facts.vwc;
     in.FORMAT.sgl.next        = facts.sgl;
     in.FORMAT.stride.next     = facts.doorbell_stride;
-    in.FORMAT.mps.next        = mps;
+    in.FORMAT.mps.next        = mps_q;
     in.FORMAT.oncs.next       = facts.oncs;
     in.QUEUES.size.next       = facts.sq_size;
     in.NUM_CQES.V.incr        = stat_cqe;

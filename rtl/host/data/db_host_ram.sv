@@ -36,13 +36,13 @@ module db_host_ram #(
   if (URAM && ROWS * (DATA_W / 8) >= 65536) begin : g_ultra
     (* ram_style = "ultra", no_rw_check *) logic [DATA_W-1:0] mem_q[ROWS];
     always_ff @(posedge clk) begin
-      for (int b = 0; b < DATA_W / 8; b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
+      if (we) for (int b = 0; b < DATA_W / 8; b++) if (wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
       if (re) row_q <= mem_q[raddr];
     end
   end else begin : g_block
     (* ram_style = "block", no_rw_check *) logic [DATA_W-1:0] mem_q[ROWS];
     always_ff @(posedge clk) begin
-      for (int b = 0; b < DATA_W / 8; b++) if (we && wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
+      if (we) for (int b = 0; b < DATA_W / 8; b++) if (wbe[b]) mem_q[waddr][8*b +: 8] <= wdata[8*b +: 8];
       if (re) row_q <= mem_q[raddr];
     end
   end

@@ -172,6 +172,14 @@ module db_pcie_dma
     still_q   <= stop || hold;
   end
 
+  // A client's clock stands still while it rests, in simulation. Settings reach it when they change.
+  logic [NUM_CLIENTS-1:0] client_clk;
+  logic [NUM_FN+4:0]      settings, settings_q;
+  logic                   moved;
+  assign settings = {silent, cfg_mrrs, stop, hold};
+  assign moved    = settings != settings_q;
+  always_ff @(posedge clk) settings_q <= settings;
+
   for (genvar i = 0; i < NUM_CLIENTS; i++) begin : g_client
     localparam int USER_W = CLIENTS[i].has_user ? READ_USER_W : 1;
     logic [N-1:0]      we;
@@ -179,12 +187,16 @@ module db_pcie_dma
     assign we            = (ring_client == CLIENT_W'(i)) ? ring_we : '0;
     assign user          = CLIENTS[i].has_user ? USER_W'(s_read_user[i]) : '0;
     assign m_row_user[i] = CLIENTS[i].has_user ? READ_USER_W'(row_user) : '0;
+    db_clock_gate i_clk (
+      .clk, .awake(rst || moved || fence || !client_fenced[i] || s_read_valid[i] || !client_idle[i] ||
+                   client_waiting[i] || m_row_valid[i] || we != '0 || (done_valid && done.client == 3'(i))),
+      .m_clk(client_clk[i]));
     db_pcie_read #(
       .NUM_FN(NUM_FN), .DATA_W(DATA_W), .TAG_BASE(tag_base(i)), .NUM_TAGS(1 << CLIENTS[i].tags_log2),
       .RING_DW(1 << CLIENTS[i].ring_dw_log2), .USER_W(USER_W), .CHUNK_BYTES(int'(CLIENTS[i].chunk_bytes)),
       .RING_W(RING_W), .OWNED(OWNED[i])
     ) i_read (
-      .clk, .rst, .cfg_mrrs, .silent, .stop(still_q), .idle(client_idle[i]), .waiting(client_waiting[i]),
+      .clk(client_clk[i]), .rst, .cfg_mrrs, .silent, .stop(still_q), .idle(client_idle[i]), .waiting(client_waiting[i]),
       .fence, .fenced(client_fenced[i]), .now,
       .s_read_valid(s_read_valid[i]), .s_read_ready(s_read_ready[i]), .s_read(s_read[i]), .s_read_user(user),
       .s_read_owner(s_read_owner[i]), .m_owner(m_read_owner[i]), .s_owner_void(s_read_void[i]),

@@ -83,31 +83,40 @@ module db_pcie_write
   logic              row_valid, row_ready, row_last, row_err, row_in, row_late, done_room, ended, ended_err;
   logic [DATA_W-1:0] row;
 
+  // Its clock stands still while it rests, in simulation. Settings reach it when they change.
+  logic              write_clk;
+  logic [NUM_FN+2:0] settings_q;
+  always_ff @(posedge clk) settings_q <= {silent, cfg_mps};
+  db_clock_gate i_clk (
+    .clk, .awake(rst || settings_q != {silent, cfg_mps} || fence || !fenced || s_seg_valid || s_row_valid ||
+                 cut_valid || tlp_valid || row_valid || m_rq_valid || m_done_valid), .m_clk(write_clk));
+
   db_pcie_write_split #(.USER_W(USER_W)) i_split (
-    .clk, .rst, .cfg_mps, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .m_cut_valid(cut_valid),
+    .clk(write_clk), .rst, .cfg_mps, .s_seg_valid, .s_seg_ready, .s_seg, .s_seg_user, .m_cut_valid(cut_valid),
     .m_cut_ready(cut_ready), .m_cut(cut), .m_cut_user(cut_user)
   );
   db_pcie_write_place #(.DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) i_place (
-    .clk, .rst, .s_cut_valid(cut_valid), .s_cut_ready(cut_ready), .s_cut(cut), .s_cut_user(cut_user),
+    .clk(write_clk), .rst, .s_cut_valid(cut_valid), .s_cut_ready(cut_ready), .s_cut(cut), .s_cut_user(cut_user),
     .m_tlp_valid(tlp_valid), .m_tlp_ready(tlp_ready), .m_tlp(tlp), .m_tlp_end_row(tlp_end_row), .m_tlp_user(tlp_user)
   );
   db_pcie_write_rows #(.DATA_W(DATA_W), .DEPTH(DATA_ROWS), .ROW_W(ROW_W)) i_rows (
-    .clk, .rst, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .m_row_valid(row_valid), .m_row_ready(row_ready),
-    .m_row_data(row), .m_row_last(row_last), .m_row_err(row_err), .row_in, .row_late, .rows_in, .rows_late
+    .clk(write_clk), .rst, .s_row_valid, .s_row_ready, .s_row_data, .s_row_info, .m_row_valid(row_valid),
+    .m_row_ready(row_ready), .m_row_data(row), .m_row_last(row_last), .m_row_err(row_err), .row_in, .row_late,
+    .rows_in, .rows_late
   );
   db_pcie_write_beats #(.NUM_FN(NUM_FN), .DATA_W(DATA_W), .USER_W(USER_W), .ROW_W(ROW_W)) i_beats (
-    .clk, .rst, .silent, .s_tlp_valid(tlp_valid), .s_tlp_ready(tlp_ready), .s_tlp(tlp), .s_tlp_end_row(tlp_end_row),
-    .s_tlp_user(tlp_user), .s_tlp_void(s_user_void[1]), .act_user(m_user[0]), .act_void(s_user_void[0]), .fence,
-    .fenced, .row_in, .row_late, .rows_in, .rows_late, .s_row_valid(row_valid), .s_row_ready(row_ready),
-    .s_row_data(row), .s_row_last(row_last), .s_row_err(row_err), .done_room, .m_rq_valid, .m_rq_ready, .m_rq,
-    .m_done_valid(ended), .m_done_user(ended_user), .m_done_err(ended_err)
+    .clk(write_clk), .rst, .silent, .s_tlp_valid(tlp_valid), .s_tlp_ready(tlp_ready), .s_tlp(tlp),
+    .s_tlp_end_row(tlp_end_row), .s_tlp_user(tlp_user), .s_tlp_void(s_user_void[1]), .act_user(m_user[0]),
+    .act_void(s_user_void[0]), .fence, .fenced, .row_in, .row_late, .rows_in, .rows_late, .s_row_valid(row_valid),
+    .s_row_ready(row_ready), .s_row_data(row), .s_row_last(row_last), .s_row_err(row_err), .done_room, .m_rq_valid,
+    .m_rq_ready, .m_rq, .m_done_valid(ended), .m_done_user(ended_user), .m_done_err(ended_err)
   );
   assign m_user[1] = tlp_user;
   assign idle      = !row_valid;
   // At most 5 packets end between a TLP's start and here.
   db_pcie_write_done #(.USER_W(USER_W), .DEPTH(8)) i_done (
-    .clk, .rst, .room(done_room), .s_done_valid(ended), .s_done_user(ended_user), .s_done_err(ended_err), .m_done_valid,
-    .m_done_ready, .m_done_user, .m_done_err
+    .clk(write_clk), .rst, .room(done_room), .s_done_valid(ended), .s_done_user(ended_user), .s_done_err(ended_err),
+    .m_done_valid, .m_done_ready, .m_done_user, .m_done_err
   );
 
   logic seg_open_q;  // between a packet's first segment and its last

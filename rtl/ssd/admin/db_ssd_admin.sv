@@ -8,7 +8,7 @@
 //   db_ssd_admin_regs        registers <-> structs      db_ssd_admin_watchdog    is the processor alive
 //
 // The processor sleeps when there is nothing to do (cpu_idle), and nothing here toggles then; wake_us tells a
-// simulator when its next timer falls due.
+// simulator when its next timer falls due. Its clock and that of the registers stand still then, in simulation alone.
 // Resets, all driven by the firmware: control.stop asks for no new DMA; when quiet, control.ctrl_rst resets the data path
 // (and here the ring of commands and whatever waits on a port); control.flr_rst resets what only a function-level or
 // subsystem reset does: the host's registers, the MSI-X table.
@@ -164,9 +164,20 @@ module db_ssd_admin
 
   always_ff @(posedge clk) io_waits_q <= NUM_FN > 1 && io_wr != io_rd;
 
+  // ---- clocks: the processor's while it does not sleep, the registers' while there is something for them to keep
+  logic cpu_clk, reg_clk, fn_event;
+  db_clock_gate #(.AFTER(1)) i_cpu_clk (.clk, .awake(rst || restart || irq || !asleep), .m_clk(cpu_clk));
+  db_clock_gate #(.AFTER(4)) i_reg_clk (
+    .clk, .awake(rst || ctrl_rst || fw_reg_valid || event_set != '0 || s_doorbell_err_valid || fn_event),
+    .m_clk(reg_clk));
+  always_comb begin
+    fn_event = 1'b0;
+    for (int i = 0; i < NUM_FN; i++) fn_event |= fn_events[i].en_fell || fn_events[i].cc;
+  end
+
   // ---- processor, RAM, registers, copy engine
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
-    .clk, .rst, .irq, .sleep(start.sleep), .asleep, .sleeping, .trap, .restart, .m_ram_valid(cpu_ram_valid),
+    .clk(cpu_clk), .rst, .irq, .sleep(start.sleep), .asleep, .sleeping, .trap, .restart, .m_ram_valid(cpu_ram_valid),
     .m_ram_ready(cpu_ram_ready), .m_ram(cpu_ram), .ram_rdata, .m_reg_valid(fw_reg_valid), .m_reg(fw_reg),
     .reg_rdata(fw_reg_rdata), .reg_wait(fw_reg_wait), .ext, .ext_rdata);
 
@@ -192,8 +203,8 @@ module db_ssd_admin
                  num_fn: 5'(NUM_FN), vf_vec: 8'(VF_VEC), num_cmds: NUM_FN > 1 ? 9'(NUM_CMDS) : '0};
 
   db_ssd_admin_regs #(.NUM_FN(NUM_FN)) i_regs (
-    .clk, .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .s_wait(fw_reg_wait), .has, .dead,
-    .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .time_us,
+    .clk(reg_clk), .rst, .ctrl_rst, .s_req(fw_reg_valid), .s(fw_reg), .s_rdata(fw_reg_rdata), .s_wait(fw_reg_wait),
+    .has, .dead, .host_regs, .vf_look_valid, .vf_look, .vf_look_answer, .vf_look_data, .time_us,
     .events, .event_set, .fn_events, .ring_wr, .io_wr, .copy_err, .media_err, .store_err, .store_data(s_store_data),
     .err(s_err),
     .doorbell_err_valid(s_doorbell_err_valid), .doorbell_err(s_doorbell_err), .counters,

@@ -208,11 +208,20 @@ module db_ssd_data
     assign unused_ok = &{1'b0, m_ahead_ready, s_come_valid, s_come_slot, s_ended_valid, s_ended_slot, s_ended_err};
   end
 
+  // ---- the engines; their clocks stand still while they rest, in simulation
+  logic read_clk, write_clk;
+  db_clock_gate i_read_clk (
+    .clk, .awake(rst || stop || !read_idle || cmd_valid[0] || s_read_list_valid || s_near_list_valid || s_fetch_valid ||
+                 s_read_done_valid || m_axi_read_rsp[0].r_valid), .m_clk(read_clk));
+  db_clock_gate i_write_clk (
+    .clk, .awake(rst || stop || write_pause || !write_idle || cmd_valid[1] || s_write_list_valid || s_tap_write_valid ||
+                 media_done || m_axi_read_rsp[1].r_valid || m_axi_write_rsp.b_valid), .m_clk(write_clk));
+
   db_ssd_read_engine #(
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(READ_ROOM), .BURST_BYTES(BURST_BYTES),
     .BUF_BYTES(READ_BUF_BYTES), .SGL(SGL), .BUDGET(NUM_FN > 1), .NEAR(NEAR), .SLM(SLM)
   ) i_read (
-    .clk, .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
+    .clk(read_clk), .rst, .stop, .quiet(state.read_quiet), .idle(read_idle),
     .s_cmd_valid(cmd_valid[0]), .s_cmd_ready(cmd_ready[0]), .s_cmd(cmd),
     .m_req_valid(m_read_prp_valid), .m_req_ready(m_read_prp_ready), .m_req(m_read_prp), .m_req_slot(m_read_prp_slot),
     .s_list_valid(s_read_list_valid), .s_list_ready(s_read_list_ready), .s_list_data(s_read_list_data),
@@ -232,7 +241,7 @@ module db_ssd_data
     .DATA_W(DATA_W), .ADDR_W(ADDR_W), .NUM_CMDS(NUM_CMDS), .ROOM(WRITE_ROOM), .BURST_BYTES(BURST_BYTES), .SGL(SGL),
     .BUDGET(NUM_FN > 1), .PIECES(NUM_FN > 1)
   ) i_write (
-    .clk, .rst, .stop, .pause(write_pause), .paused(state.write_paused),
+    .clk(write_clk), .rst, .stop, .pause(write_pause), .paused(state.write_paused),
     .quiet(state.write_quiet), .idle(write_idle),
     .s_cmd_valid(cmd_valid[1]), .s_cmd_ready(cmd_ready[1]), .s_cmd(cmd), .s_piece(piece),
     .m_req_valid(m_write_prp_valid), .m_req_ready(m_write_prp_ready), .m_req(m_write_prp),

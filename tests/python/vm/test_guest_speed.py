@@ -82,5 +82,11 @@ def test_settle_once(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="pinned"):
         simulators.settle_once(tmp_path)
     (tmp_path / "b.cpp").write_text("vlSelfRef.__VicoFirstIteration = 1U;\nf();\n")
+    with pytest.raises(UserError, match="pinned"):
+        simulators.settle_once(tmp_path)
+    header = tmp_path / "Vtop___024root.h"
+    header.write_text("        VL_IN8(clk,0,0);\n        VL_INW(data,255,0,8);\n\n    // INTERNAL VARIABLES\n};\n")
     simulators.settle_once(tmp_path)
-    assert (tmp_path / "b.cpp").read_text() == "vlSelfRef.__VicoFirstIteration = !vlSelfRef.clk;\nf();\n"
+    moved = "vlSelfRef.__VicoFirstIteration = !vlSelfRef.clk && vlSelfRef.inputs_moved();"
+    assert (tmp_path / "b.cpp").read_text() == f"{moved}\nf();\n"
+    assert header.read_text().count("followed.data_was") == 2 and "clk_was" not in header.read_text()

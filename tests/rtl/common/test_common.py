@@ -296,4 +296,7 @@ def test_db_tag_pool(n: int) -> None:
 
 @pytest.mark.parametrize("after", [1, 6])
 def test_db_clock_gate(after: int) -> None:
-    bench.run(__file__, "db_clock_gate", {"AFTER": after}, env={**ENV, "AFTER": str(after)}, testcase="clock_gate")
+    bench.run(
+        __file__, "db_clock_gate", {"AFTER": after}, defines={"DB_CLOCKS_REST": "1"}, env={**ENV, "AFTER": str(after)},
+        testcase="clock_gate",
+    )  # fmt: skip

@@ -52,15 +52,20 @@ module db_csd_near_hash
     logic                     starts;
   } step_t;
 
+  // ---- while it rests its clock stands still, in simulation, but for db_csd_near_hash_states, which looks around always
+  logic work_clk, works;
+  db_clock_gate #(.AFTER(256)) i_clk (
+    .clk, .awake(rst || works || s_param_valid || s_row_valid || s_forget), .m_clk(work_clk));
+
   // ---- the program
   logic crc32c_q;
-  always_ff @(posedge clk) if (s_param_valid && s_param.addr == 8'd1) crc32c_q <= s_param.data[0];
+  always_ff @(posedge work_clk) if (s_param_valid && s_param.addr == 8'd1) crc32c_q <= s_param.data[0];
 
   // ---- the row that has come
   logic              row_valid_q;
   logic [DATA_W-1:0] row_data_q;
   near_row_t         row_info_q;
-  always_ff @(posedge clk) begin
+  always_ff @(posedge work_clk) begin
     if (s_row_ready) begin
       row_valid_q <= s_row_valid;
       row_data_q  <= s_row_data;
@@ -106,16 +111,16 @@ module db_csd_near_hash
     assign same[c] = busy[c] && holds_q[c] == message_q;
   end
   db_ram_sdp #(.WIDTH($bits(known_t)), .DEPTH(MESSAGES)) i_known (
-    .clk, .we(state_q == ANSWER && !crc32c_q), .waddr(message_q[AW-1:0]), .wdata(known_q), .re(1'b1),
+    .clk(work_clk), .we(state_q == ANSWER && !crc32c_q), .waddr(message_q[AW-1:0]), .wdata(known_q), .re(1'b1),
     .raddr(message_q[AW-1:0]), .rdata(known));
   db_csd_near_hash_turns #(.NUM_FN(NUM_FN), .CORES(CORES), .TURN_CYCLES(TURN_CYCLES)) i_turns (
-    .clk, .rst, .ask(state_q == LOOK && !crc32c_q && !step_q.asks), .message(message_q), .busy, .holds(holds_q), .room,
-    .waiting, .done(turn_done), .core);
+    .clk(work_clk), .rst, .ask(state_q == LOOK && !crc32c_q && !step_q.asks), .message(message_q), .busy,
+    .holds(holds_q), .room, .waiting, .done(turn_done), .core);
   db_csd_near_hash_crc #(.DATA_W(DATA_W)) i_crc (
-    .clk, .rst, .s_valid(row_go && crc32c_q), .s_data(row_data_q), .s_row(row_info_q),
+    .clk(work_clk), .rst, .s_valid(row_go && crc32c_q), .s_data(row_data_q), .s_row(row_info_q),
     .m_valid(crc_valid), .m_crc(crc));
 
-  always_ff @(posedge clk) begin
+  always_ff @(posedge work_clk) begin
     unique case (state_q)
       FIRST: begin
         message_q <= {row_info_q.owner, step.message};
@@ -170,7 +175,7 @@ module db_csd_near_hash
   end
 
   // A message is open with its first data. Who writes its program forgets it, also while it gets data.
-  always_ff @(posedge clk) begin
+  always_ff @(posedge work_clk) begin
     if (state_q == FIRST) forgot_q <= 1'b0;
     else if (forgets) forgot_q <= 1'b1;
     if (state_q == JOB && !crc32c_q && !step_q.asks && (step_q.starts || taken != '0)) begin
@@ -205,14 +210,15 @@ module db_csd_near_hash
   for (genvar c = 0; c < CORES; c++) begin : g_core
     logic gets;
     assign gets = state_q == JOB && core[c] && rows_q != '0;
-    always_ff @(posedge clk) if (gets) holds_q[c] <= message_q;
+    always_ff @(posedge work_clk) if (gets) holds_q[c] <= message_q;
     db_csd_near_hash_core #(.DATA_W(DATA_W), .BYTES(BYTES)) i_core (
-      .clk, .rst, .busy(busy[c]), .room(room[c]), .s_row_valid(take && core[c]), .s_row_data(row_data_q),
+      .clk(work_clk), .rst, .busy(busy[c]), .room(room[c]), .s_row_valid(take && core[c]), .s_row_data(row_data_q),
       .s_job_valid(gets),
       .s_job(job), .m_load(load[c]), .m_store_valid(store_valid[c]), .m_store_ready(store_ready[c]),
       .m_message(core_message[c]), .m_state(core_state[c]), .m_load_done(load_done[c]), .m_load_state(state));
   end
   assign working     = busy != '0 || waiting;
+  assign works       = working || row_valid_q || state_q != FIRST;
   assign load[CORES] = state_q == DIGEST && there_q && !crc32c_q;
   assign loaded      = load_done[CORES];
   db_csd_near_hash_states #(.CORES(CORES), .MESSAGES(MESSAGES)) i_states (
