@@ -119,8 +119,8 @@ def simulator(
     params: the top's parameters where they differ from its defaults. coverage: what it counts (coverage.py; None:
     what the tests ask for). trace: able to write waveforms, VCD or ("fst") FST (None: VCD if DOORBELL_WAVE is set).
     extra: files that are not in rtl/, the top's first.
-    With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md), with DOORBELL_CLOCKS_RUN=1 no clock
-    stands still (rtl/common/db_clock_gate.sv).
+    With DOORBELL_SANITIZE=1 the runtime has sanitizers (docs/verification.md), with DOORBELL_CLOCKS_RUN=1 or where a
+    waveform would show it no clock stands still (rtl/common/db_clock_gate.sv).
     """
     if coverage is None:
         coverage = counting.wanted()
@@ -140,7 +140,7 @@ def simulator(
         "-Wno-fatal", "-Wno-lint", "-Wno-style", "--prefix", "Vtop", "--top-module", top,
         *(f"-G{k}=" + (f'"{v}"' if isinstance(v, str) else str(v)) for k, v in settings.items()),
         *counting.OPTIONS[coverage],
-        *([] if os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else ["-DDB_CLOCKS_REST"]),
+        *([] if trace or os.environ.get("DOORBELL_CLOCKS_RUN") == "1" else ["-DDB_CLOCKS_REST"]),
         *(["--trace-fst" if fst else "--trace"] if trace else []),
     ]  # fmt: skip
     files = [*{*model_files(top, sources), *own}, paths.RTL / "lint.vlt", *runtime, *headers,
