@@ -197,7 +197,7 @@ def settle_once(obj: Path) -> None:
     """Let the model in `obj` follow its inputs when it is evaluated with clk low and they have changed.
 
     Verilator does it in each evaluation. The runtime changes no input before the rising edge (sim/runtime/model.h), so
-    that gives what is there already, for a seventh of all time; and in most cycles nothing comes.
+    that gives what is there already, for a seventh of all time, as it does where nothing has come.
     """
     header = obj / "Vtop___024root.h"
     text = header.read_text() if header.exists() else ""

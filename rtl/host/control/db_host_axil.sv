@@ -163,7 +163,7 @@ module db_host_axil
     .rdata(adm_data)
   );
 
-  // ---- what is read
+  // ---- what is read: of registers, so that a simulator need not read anew where an input changes
   logic       idle_q, link_q;
   logic [2:0] mps_q;
   step_e      step_q;

@@ -165,15 +165,10 @@ module db_ssd_admin
   always_ff @(posedge clk) io_waits_q <= NUM_FN > 1 && io_wr != io_rd;
 
   // ---- clocks: the processor's while it does not sleep, the registers' while there is something for them to keep
-  logic cpu_clk, reg_clk, fn_event;
+  logic cpu_clk, reg_clk;
   db_clock_gate #(.AFTER(1)) i_cpu_clk (.clk, .awake(rst || restart || irq || !asleep), .m_clk(cpu_clk));
   db_clock_gate #(.AFTER(4)) i_reg_clk (
-    .clk, .awake(rst || ctrl_rst || fw_reg_valid || event_set != '0 || s_doorbell_err_valid || fn_event),
-    .m_clk(reg_clk));
-  always_comb begin
-    fn_event = 1'b0;
-    for (int i = 0; i < NUM_FN; i++) fn_event |= fn_events[i].en_fell || fn_events[i].cc;
-  end
+    .clk, .awake(ctrl_rst || fw_reg_valid || event_set != '0), .m_clk(reg_clk));
 
   // ---- processor, RAM, registers, copy engine
   db_ssd_admin_cpu #(.RAM_BYTES(RAM_BYTES)) i_cpu (
