@@ -36,6 +36,13 @@ def wave() -> Path:
     return file
 
 
+def write_whole(file: Path, text: str) -> None:
+    """A reader, and a writer that is killed or finds the disk full, see the old or the new."""
+    temporary = file.with_name(f"{file.name}.tmp")
+    temporary.write_text(text)
+    temporary.replace(file)
+
+
 @functools.cache  # to look through all of sys.path for each file of a release took most of a release's time
 def package_dir(name: str) -> Path:
     """The folder of an installed Python package, found without importing it."""

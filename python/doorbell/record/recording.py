@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from doorbell import paths
 from doorbell.device.image_lock import lock_image
 from doorbell.device.recorder_sim import BLOCK, Run
 from doorbell.errors import UserError
@@ -40,11 +41,8 @@ class Recording:
         return image.with_name(image.name + ".json")
 
     def save(self) -> None:
-        """A reader, and a killed writer, see the old or the new."""
-        path = self.path(Path(self.images[0]))
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_text(json_module.dumps(dataclasses.asdict(self), indent=1) + "\n")
-        temporary.replace(path)
+        text = json_module.dumps(dataclasses.asdict(self), indent=1) + "\n"
+        paths.write_whole(self.path(Path(self.images[0])), text)
 
     @classmethod
     def load(cls, image: Path) -> Recording:

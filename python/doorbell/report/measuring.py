@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from doorbell import paths
 from doorbell.bench import card_suite
 from doorbell.bench import host as host_bench
 from doorbell.bench import owners as owners_bench
@@ -106,9 +107,7 @@ def keep(file: Path, found: Any) -> None:
     """What was measured, for the next report: of the sources that the name of the file says."""
     if point.digest() != point.sources():
         raise UserError(point.CHANGED, 1)
-    temporary = file.with_suffix(".tmp")
-    temporary.write_text(json_module.dumps(found))
-    temporary.rename(file)
+    paths.write_whole(file, json_module.dumps(found))
 
 
 def load_area(file: Path) -> dict[str, Any]:

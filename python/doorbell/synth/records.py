@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from doorbell import paths
@@ -40,14 +39,7 @@ def write_records(records: dict[str, Any]) -> None:
     # A module a line.
     text = re.sub(r"\{\n\s+(\"instances\"[^{}]*?)\n\s+\}", lambda m: "{" + re.sub(r"\s*\n\s*", " ", m[1]) + "}", text)
     RECORDS.parent.mkdir(exist_ok=True)
-    write_whole(RECORDS, text + "\n")
-
-
-def write_whole(file: Path, text: str) -> None:
-    """All of it or what was there before: figures of hours are in it."""
-    temporary = file.with_suffix(".new")
-    temporary.write_text(text)
-    temporary.replace(file)
+    paths.write_whole(RECORDS, text + "\n")
 
 
 def growth(result: Result, recorded: dict[str, Any], depth: bool = True) -> list[str]:
@@ -172,7 +164,7 @@ def write_document(records: dict[str, Any]) -> None:
     if BEGIN not in text or END not in text:
         raise UserError(f"{DOCUMENT.name} has lost the marks between which the tables go: {BEGIN} and {END}")
     before, after = text.split(BEGIN)[0], text.split(END)[-1]
-    write_whole(DOCUMENT, f"{before}{BEGIN}\n{markdown_tables(records)}{END}{after}")
+    paths.write_whole(DOCUMENT, f"{before}{BEGIN}\n{markdown_tables(records)}{END}{after}")
 
 
 DEPTH_BUDGET = 8
