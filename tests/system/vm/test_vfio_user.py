@@ -8,6 +8,7 @@ import os
 import random
 import select
 import struct
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -225,6 +226,19 @@ def test_dma_through_descriptors(client: vc.Client, device: FakeDevice) -> None:
         client.map(0x20000, 0x1000, read_only, 0, 3)
     os.close(read_only)
     os.close(fd)
+
+
+def test_memory_whose_pages_others_provide_is_refused(client: vc.Client, device: FakeDevice, tmp_path: Path) -> None:
+    """Whoever is behind a file system (FUSE: the client) would hold up the server, and so all functions."""
+    for file in (Path(__file__), Path("/proc/self/exe"), Path("/dev/zero")):
+        with file.open("rb") as opened, refused(errno.EOPNOTSUPP):
+            client.map(0x10000, 0x1000, opened.fileno(), 0, 1)
+    assert not device.maps
+    shared = Path("/dev/shm") if Path("/dev/shm").is_dir() else tmp_path
+    with tempfile.TemporaryFile(dir=shared) as opened:
+        opened.truncate(0x1000)
+        client.map(0x10000, 0x1000, opened.fileno(), 0)
+    assert device.maps
 
 
 def test_memory_of_huge_pages(client: vc.Client, device: FakeDevice) -> None:

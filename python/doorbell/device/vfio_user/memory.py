@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import stat
@@ -21,6 +22,17 @@ _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_
 _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
+def is_memory(fd: int) -> bool:
+    """Is it a memfd, or a file of tmpfs or hugetlbfs? The kernel alone provides their pages, and only they have seals.
+    A page of another file is there when a disk, another machine or, with FUSE, the client says so: who touches it sleeps.
+    """
+    try:
+        fcntl.fcntl(fd, fcntl.F_GET_SEALS)
+    except OSError:
+        return False
+    return True
+
+
 class Mapping:
     """A piece of the client's memory, mapped here if it came with a file descriptor."""
 
@@ -30,6 +42,8 @@ class Mapping:
         self._start = self._length = 0
         if fd is None:
             return
+        if not is_memory(fd):
+            raise Refused(errno.EOPNOTSUPP)
         info = os.fstat(fd)
         if stat.S_ISREG(info.st_mode) and offset + size > info.st_size:  # devices tell no size
             raise Refused(errno.EINVAL)
