@@ -23,8 +23,9 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 def is_memory(fd: int) -> bool:
-    """Is it a memfd, or a file of tmpfs or hugetlbfs? The kernel alone provides their pages, and only they have seals.
-    A page of another file is there when a disk, another machine or, with FUSE, the client says so: who touches it sleeps.
+    """Is it a memfd, or a file of tmpfs or hugetlbfs? Only they have seals, and the kernel alone provides their pages.
+    A page of another file is there when a disk, another machine or, with FUSE, the client says so: to touch it may
+    take for ever.
     """
     try:
         fcntl.fcntl(fd, fcntl.F_GET_SEALS)
