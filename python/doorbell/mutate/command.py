@@ -17,7 +17,7 @@ from doorbell import paths
 from doorbell.errors import UserError
 from doorbell.mutate.carrying import carry
 from doorbell.mutate.changes import Mutant, mutants_of
-from doorbell.mutate.covering import WHOLE, Check, checks_of, module_files
+from doorbell.mutate.covering import WHOLE, Check, checks_of, digest, module_files
 from doorbell.mutate.running import Carrier, Results, copy_of_repository, judge, passes
 from doorbell.signals import signals_raise
 from doorbell.ui import Progress, check_result, print_table, write_json
@@ -46,7 +46,8 @@ def main(
     check_result(json)
     quiet = json is not None and str(json) == "-"
     files = module_files(names)
-    checks = {str(f.relative_to(paths.ROOT)): [c for c in checks_of(f.stem) if c.far <= far] for f in files}
+    covered = {str(f.relative_to(paths.ROOT)): checks_of(f.stem) for f in files}
+    checks = {name: [c for c in of_module if c.far <= far] for name, of_module in covered.items()}
     if bare := [f for f, c in checks.items() if not c]:
         if len(bare) == len(checks):
             raise UserError(
@@ -62,7 +63,7 @@ def main(
         return 0
     file = results or paths.OUT / "mutants.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
-    known = Results(file)
+    known = Results(file, {name: digest(name, of_module) for name, of_module in covered.items()})
     _judge_all(chosen, checks, known, minutes, limit, far, nightly)
     rows = sorted((known.rows[m.name] for m in chosen if m.name in known.rows), key=lambda r: str(r["name"]))
     counts = Counter(str(r["outcome"]) for r in rows)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from doorbell import paths
 from doorbell.build import find_module
+from doorbell.build.cache import hash_files
 from doorbell.errors import UserError
 
 TESTS = paths.ROOT / "tests"
@@ -55,6 +56,13 @@ class Check:
     def limit(self, seconds: float) -> float:
         """What a check may take where a bench may take `seconds`: a top is built for each mutant, several times."""
         return seconds * (15 if self.far == WHOLE else 1)
+
+
+def digest(file: str, checks: Iterable[Check]) -> str:
+    """Of a module's file and the files of its benches and proofs: where one has changed, a verdict may be another."""
+    near = (check for check in checks if check.far < WHOLE)
+    files = {file, *(argument.split("::")[0] for check in near for argument in check.arguments)}
+    return hash_files([path for name in files if (path := paths.ROOT / name).is_file()])[:16]
 
 
 @functools.cache

@@ -62,16 +62,20 @@ class Verdict:
 
 
 class Results:
-    """What is known of mutants, in a file of one JSON object a line: a run that was stopped goes on from there."""
+    """What is known of mutants, in a file of one JSON object a line: a run that was stopped goes on from there.
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    sources: for each module's file a digest (covering.digest). What was said of another one is not known.
+    """
+
+    def __init__(self, file: Path, sources: Mapping[str, str] | None = None) -> None:
+        self._file, self._sources = file, sources or {}
         self.rows: dict[str, dict[str, object]] = {}
         if file.exists():
             for number, line in enumerate(file.read_text().splitlines(), 1):
                 try:
                     row = json.loads(line)
-                    self.rows[row["name"]] = row
+                    if row.get("sources", "") == self._sources.get(row["file"], row.get("sources", "")):
+                        self.rows[row["name"]] = row
                 except (ValueError, KeyError, TypeError) as e:
                     if number == len(file.read_text().splitlines()):
                         continue  # cut off when it was written
@@ -85,13 +89,14 @@ class Results:
         return int(str(row.get("far", 0))) >= far and bool(row.get("nightly")) >= nightly
 
     def add(self, verdict: Verdict) -> None:
-        self.rows[verdict.mutant.name] = verdict.row()
+        row = {**verdict.row(), "sources": self._sources.get(verdict.mutant.file, "")}
+        self.rows[verdict.mutant.name] = row
         with self._file.open("ab+") as file:  # what is there stays, whatever comes between
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
             text = file.read()
             file.truncate(text.rfind(b"\n") + 1)  # without a line that was cut off
-            file.write(json.dumps(verdict.row()).encode() + b"\n")
+            file.write(json.dumps(row).encode() + b"\n")
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pytest
 from doorbell import paths
 from doorbell.build import find_module
 from doorbell.errors import UserError
-from doorbell.mutate import Check, Mutant, checks_of, command, mutants_of
+from doorbell.mutate import Check, Mutant, checks_of, command, covering, mutants_of
 from doorbell.mutate.covering import TESTS_OF_TOPS, WHOLE, module_files, tops_of
 from doorbell.mutate.running import Results, Verdict, judge, passes
 from doorbell.signals import signals_raise
@@ -246,6 +246,31 @@ def test_what_is_known_is_kept_and_a_line_that_was_cut_off_is_not(tmp_path: Path
     file.write_text("no result\n" + file.read_text())
     with pytest.raises(UserError, match="no result of a mutant"):
         Results(file)
+
+
+def test_what_is_known_of_a_module_or_a_test_that_is_another_one_now_is_judged_again(tmp_path: Path) -> None:
+    file = tmp_path / "mutants.jsonl"
+    mutant = Mutant("x.sv", 1, 2, "&", "|", "operator")
+    Results(file, {"x.sv": "1"}).add(Verdict(mutant, "survived", "", 1))
+    assert Results(file, {"x.sv": "1"}).says(mutant, 0, False)
+    again = Results(file, {"x.sv": "2"})
+    assert not again.says(mutant, 0, False) and not again.rows
+    again.add(Verdict(mutant, "caught", "test_x.py::test_x", 1))
+    assert Results(file, {"x.sv": "2"}).rows[mutant.name]["outcome"] == "caught"
+
+
+def test_verdicts_depend_on_module_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(covering.paths, "ROOT", tmp_path)
+    module, bench = tmp_path / "x.sv", tmp_path / "test_x.py"
+    module.write_text("a")
+    bench.write_text("b")
+    checks = [Check(("test_x.py::test_x", "-k", "c"), 0)]
+    seen = {covering.digest("x.sv", checks)}
+    module.write_text("another")
+    seen.add(covering.digest("x.sv", checks))
+    bench.write_text("another")
+    seen.add(covering.digest("x.sv", checks))
+    assert len(seen) == 3 and covering.digest("x.sv", checks) in seen
 
 
 def test_two_that_judge_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
