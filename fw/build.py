@@ -34,7 +34,7 @@ MANY_RAM_BYTES = 90112  # with several functions, for 128 command slots or fewer
 PROGRAMS_RAM_BYTES = 4096, 8192  # more with near-storage commands: with one function, several; db_csd, db_vcsd
 EXTENTS_RAM_BYTES = 8192, 12288  # ... with extents: db_vcsd
 SLM_RAM_BYTES = 4096, 8192  # ... with namespaces of memory and programs
-STACK_BYTES = 1280  # at least; the most that it takes, 1088: `./doorbell build --only stack`
+STACK_BYTES = 1216  # at least; the most that it takes, 1088: `./doorbell build --only stack`
 LOADED_BYTES = 65536  # the first of it, which an FPGA is loaded with; what is behind is written before it is read
 
 

@@ -97,6 +97,7 @@ static const struct admin_command* row_of(uint32_t opcode) {
 
 static uint32_t run(struct request* r) {
     if (r->saving) return save_step(r);
+    if (FUNCTIONS > 1) store_page_taken(&r->drive->store);
     uint32_t opcode = cmd_opcode(&r->cmd);
     // Fused; PSDT: SGLs are for I/O commands (Base 2.0, 3.3.3.1).
     if (r->cmd.dw[0] & 0xc300u) return ST_INVALID_FIELD;

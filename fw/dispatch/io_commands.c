@@ -9,6 +9,7 @@ static bool step(struct io_waiting* io, uint32_t* wake, bool* poll) {
     struct function* fn = io->of.fn;
     uint32_t others = fn->wake;
     fn->wake = 0;
+    if (!io->of.saving) store_page_taken(&io->of.drive->store);
     uint32_t status = reservation_command(&io->of);
     if (status == WAIT && fn->wake) *wake |= fn->wake;
     else if (status == WAIT) *poll = true;

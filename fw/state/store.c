@@ -397,14 +397,15 @@ void store_save_start(struct drive* drive) {
 #if FUNCTIONS > 1
     store->crc = words[W_CRC];
     store->sum = sum_of(words);
+    store->gathered = true;
 #endif
     store->step = S_AWAY;
     store->begun = false;
 }
 
 #if FUNCTIONS > 1
-/// There is no room to keep the words between two calls: each gathers them again, in the page. If something of them has
-/// changed meanwhile the save begins anew, with that.
+/// The words are in the page. Where that has been another's meanwhile they are gathered again; and towards the end, so that a
+/// save in which something has changed begins anew, with that.
 static void gather(struct drive* drive) {
     struct store* store = &drive->store;
     uint32_t* words = saving_of(drive);
@@ -413,6 +414,7 @@ static void gather(struct drive* drive) {
     bool fits = collect(drive);
     drive->before = before;
     words[W_CRC] = store->crc;
+    store->gathered = true;
     if (!fits || sum_of(words) != store->sum) store_save_start(drive);
 }
 #endif
@@ -420,7 +422,7 @@ static void gather(struct drive* drive) {
 bool store_save_step(struct drive* drive) {
     struct store* store = &drive->store;
 #if FUNCTIONS > 1
-    if (store->saving) gather(drive);
+    if (store->saving && (!store->gathered || store->step > after_words(drive))) gather(drive);
 #endif
     while (store->saving) {
         if (!hw_media_idle_soon()) return false;

@@ -38,10 +38,19 @@ struct store {
     uint16_t step;
 #if FUNCTIONS > 1
     uint32_t sum, crc;       // of its words
+    bool gathered;           // they are in the page
     struct history counted;  // what they say of the drive's past
 #endif
 };
 
+/// The page is for something else now than for what is being saved.
+static inline void store_page_taken(struct store* store) {
+#if FUNCTIONS > 1
+    store->gathered = false;
+#else
+    (void)store;
+#endif
+}
 /// Add what the hardware has counted since power-on, or take it off.
 void store_count(struct hw_counters* sum, bool off);
 /// So many registrants of reservations there may be: there is room to save them all.

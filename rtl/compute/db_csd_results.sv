@@ -106,7 +106,7 @@ module db_csd_results
   always_ff @(posedge clk) begin
     end_q     <= s_end_valid;
     status_q  <= s_end.status;
-    wipe_at_q <= wipe_at_q + 1'b1;
+    if (wipe_q) wipe_at_q <= wipe_at_q + 1'b1;
     if (wipe_at_q == '1) wipe_q <= 1'b0;
     if (rst) begin
       end_q     <= 1'b0;

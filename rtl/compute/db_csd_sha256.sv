@@ -96,7 +96,7 @@ module db_csd_sha256
   always_ff @(posedge clk) begin
     if (m_res_ready) out_valid_q <= 1'b0;
     if (!out_valid_q) begin
-      look_q       <= 32'(look_q) == CORES - 1 ? '0 : look_q + 1'b1;
+      if (res_valid != '0) look_q <= 32'(look_q) == CORES - 1 ? '0 : look_q + 1'b1;
       out_valid_q  <= res_valid[look_q];
       out_q        <= '{tag: res_tag[look_q], digest: res_digest[look_q]};
     end

@@ -16,6 +16,7 @@ class ConfigurationPort {
     void reset() {}
     bool sample() { return false; }
     void update() {}
+    void skipped(u64) {}
 };
 
 template <class Top>
@@ -37,6 +38,11 @@ class ConfigurationPort<Top, std::void_t<decltype(std::declval<Top&>().m_icap_va
     bool sample() {
         if (top.m_icap_valid && top.m_icap_ready) ++count[CardCount::PORT_WORDS];
         return top.m_icap_valid;
+    }
+
+    /// Cycles in which nothing was offered.
+    void skipped(u64 cycles) {
+        if (PORT_KHZ < clock_khz) phase = u32((phase + cycles * PORT_KHZ) % clock_khz);
     }
 
     /// After the clock edge.

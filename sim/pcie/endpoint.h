@@ -350,6 +350,9 @@ class Endpoint {
         if (numbers_on || !tx.numbers.empty()) drive_numbers();
     }
 
+    /// The core gives credits for reads, and they are counted: each cycle is another one.
+    bool counts_credits() const { return top.pcie_cq_np_req && credits < MAX_CREDITS; }
+
     /// The next cycle's tready of RQ and CC.
     void drive_ready() {
         const bool room = (rq.in && !STRADDLE) || tx.request_room();

@@ -13,6 +13,7 @@
 #include "runtime/device.h"
 #include "runtime/event_sampler.h"
 #include "runtime/model.h"
+#include "runtime/stillness.h"
 
 namespace db {
 
@@ -30,7 +31,10 @@ class DeviceSim final : public db_sim {
     CardMemory<Top, DATA_W, CMB_LOG2> card_axi;
     ConfigurationPort<Top> port;
     Stats stats;
+    Stalls<Top> waits;
+    Stillness stillness{model.state(), model.state_bytes()};
     u64 next_poll = 0;
+    bool moves = false;  // something at the ports, in the last cycle
     u32 ssds_shown = 0;  // bits: those that the top is told of
 
     void poll() {
@@ -43,13 +47,12 @@ class DeviceSim final : public db_sim {
         }
     }
 
-    // What happens at the coming edge. True if something moves, or the core is told something that may wake it.
-    bool sample() {
-        bool busy = !top.idle;
-        busy |= endpoint.sample();
-        busy |= axi.sample();
-        busy |= card_axi.sample(x.cycle);
-        busy |= port.sample();
+    // What happens at the coming edge: if something moves, or the core is told something that may wake it.
+    void sample() {
+        moves = endpoint.sample();
+        moves |= axi.sample();
+        moves |= card_axi.sample(x.cycle);
+        moves |= port.sample();
         flr_acknowledged |= top.cfg_flr_done;
         if (bool(top.cfg_intx) != intx) {
             intx = top.cfg_intx;
@@ -58,11 +61,10 @@ class DeviceSim final : public db_sim {
         stats.sample(top, x.cycle);
         if (events.on()) {
             sample_stats(events, top, x.cycle);
-            if (events.wants(DB_EV_STALL)) sample_stalls(events, top, x.cycle);
+            if (events.wants(DB_EV_STALL)) sample_stalls(events, waits.now(), x.cycle);
             sample_streams<DATA_W>(events, top, x.cycle, endpoint.rq_ready(), endpoint.rc_on(), endpoint.cq_on());
             sample_media(events, top, x.cycle);
         }
-        return busy;
     }
 
     // The world between two edges.
@@ -123,6 +125,22 @@ class DeviceSim final : public db_sim {
         }
     }
 
+    // Where the core waits for the world, or for its next microsecond, and stands still: jumps to the step before that, as
+    // each cycle until then would be as the last one was.
+    void skip_still(u64 end) {
+        const u64 us = (x.cfg.clock_khz - us_fraction + 999) / 1000;  // cycles, the last of them shows another time
+        const u64 to = std::min({next_event(), x.cycle + us, end});
+        if (to > x.cycle + 1) {
+            const u64 n = to - 1 - x.cycle;
+            count.sim[SimCount::SKIPPED_CYCLES] += n;
+            advance_us(n);
+            port.skipped(n);
+            waits.count(top, n);
+            while (next_poll < to) next_poll += POLL_CYCLES;  // nothing fails meanwhile, and no time limit ends
+            x.cycle += n;
+        }
+    }
+
     // Jumps to the step before the next event. True: the run is over, nothing is to be expected.
     bool skip(u64 end, u32 stop) {
         const u64 e = next_event(), wake = top.wake_us == NEVER ? NEVER : cycle_of(top.wake_us);
@@ -166,6 +184,7 @@ class DeviceSim final : public db_sim {
         }
         top.rst = 0;
         top.por_rst = 0;
+        waits.clear();
         if (host.peers) host.peers->start();
         show_ssds();
         endpoint.drive_ready();
@@ -174,13 +193,15 @@ class DeviceSim final : public db_sim {
     void step() override {
         model.low();
         model.dump(x.cycle * 2);
-        const bool busy = sample();
+        const bool busy = !top.idle;
+        sample();
         model.high();
         model.dump(x.cycle * 2 + 1);
+        waits.count(top, 1);
         ++x.cycle;
         us_fraction += 1000;
         if (us_fraction >= x.cfg.clock_khz) advance_us(0);
-        quiet = busy ? 0 : quiet + 1;
+        quiet = busy || moves ? 0 : quiet + 1;
         act();
     }
 
@@ -194,11 +215,15 @@ class DeviceSim final : public db_sim {
         const u32 mask = stop | DB_STOP_RTL;
         if (x.events & mask) return int(x.events & mask);
         if (host.mmio.pending()) quiet = 0;
+        // what draws numbers in each cycle, or looks at each, sees them all
+        const bool skips_still = x.cfg.idle_skip && !x.cfg.stall_pct && !events.on();
         while (x.cycle < end) {
             if (quiet >= IDLE_CYCLES && (x.cfg.idle_skip || (stop & DB_STOP_IDLE)) && skip(end, stop))
                 return DB_STOP_IDLE;
             step();
             if (x.events & mask) break;
+            const bool silent = skips_still && !moves && !endpoint.counts_credits();
+            if (stillness.after_cycle(silent)) skip_still(end);
         }
         return int(x.events & mask);
     }
@@ -238,7 +263,7 @@ class DeviceSim final : public db_sim {
     bool idle() const override {
         return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty() && !host.keeps_any();
     }
-    int stalls(u32* out, int n) const override { return stall_counters(top, out, n); }
+    int stalls(u32* out, int n) const override { return waits.counts(out, n); }
     int coverage(const char* path) override { return model.coverage(path); }
     int coverage_counts(u32* out, int n) const override { return model.coverage_counts(out, n); }
     int trace(const char* path) override { return model.trace(path); }

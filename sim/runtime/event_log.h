@@ -18,7 +18,7 @@ class EventLog {
   public:
     static constexpr u32 MAX_STALLS = 8;
     bool rc_in = false, rq_in = false, w_in = false, r_in[2] = {};  // packets and bursts that have begun
-    u32 stall[MAX_STALLS] = {}, stalled = 0;                        // counters as last seen, causes that grew then
+    u32 stalled = 0;                                                // causes of waiting, as last seen
     bool stalls_seen = false;
 
     bool on() const { return kinds != 0; }

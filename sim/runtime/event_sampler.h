@@ -3,6 +3,7 @@
 // without stat_* ports has boundary events alone.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -38,22 +39,57 @@ void sample_stats(EventLog& log, const Top& top, u64 cycle) {
     }
 }
 
-/// The causes of stat_stall whose counters grow, when they change. The top counts STALL_LATENCY cycles after the cause.
+#ifdef DB_CLOCKS_REST
+constexpr bool STALLS_ARE_FLAGS = true;
+#else
+constexpr bool STALLS_ARE_FLAGS = false;
+#endif
+
+/// Cycles in which an engine of the top waited, for each cause of stat_stall. The top counts them; where clocks rest it only
+/// says which causes there are (db_ssd_stats), so that it may stand still, and they are counted here.
 template <class Top>
-void sample_stalls(EventLog& log, const Top& top, u64 cycle) {
-    constexpr u32 STALL_LATENCY = 2;
-    if constexpr (HasStats<Top>::value) {
-        static_assert(sizeof top.stat_stall / 4 <= EventLog::MAX_STALLS, "MAX_STALLS");
-        u32 bits = 0;
-        for (u32 i = 0; i < sizeof top.stat_stall / 4; ++i) {
-            const u32 count = port_word(top.stat_stall, i);
-            if (count != log.stall[i]) bits |= 1u << i;
-            log.stall[i] = count;
-        }
-        if (!log.stalls_seen) log.stalls_seen = true;
-        else if (bits != log.stalled) log.put(cycle - STALL_LATENCY, DB_EV_STALL, log.stalled = bits, 0);
+class Stalls {
+    static constexpr u32 causes() {
+        if constexpr (HasStats<Top>::value) return sizeof(Top::stat_stall) / 4;
+        return 0;
     }
-    (void)log, (void)top, (void)cycle;
+    static_assert(causes() <= EventLog::MAX_STALLS, "MAX_STALLS");
+    u32 counted[EventLog::MAX_STALLS] = {}, bits = 0;
+
+  public:
+    void clear() {
+        std::fill_n(counted, EventLog::MAX_STALLS, 0);
+        bits = 0;
+    }
+
+    /// After an edge, or so many that are all the same.
+    void count(const Top& top, u64 edges) {
+        if constexpr (HasStats<Top>::value) {
+            bits = 0;
+            for (u32 i = 0; i < causes(); ++i) {
+                const u32 word = port_word(top.stat_stall, i);
+                if (STALLS_ARE_FLAGS ? word != 0 : word != counted[i]) bits |= 1u << i;
+                counted[i] = STALLS_ARE_FLAGS ? counted[i] + word * u32(edges) : word;
+            }
+        }
+        (void)top, (void)edges;
+    }
+
+    /// The causes that the last edge has counted, a bit each.
+    u32 now() const { return bits; }
+
+    /// How many causes there are.
+    int counts(u32* out, int n) const {
+        for (int i = 0; i < int(causes()) && i < n; ++i) out[i] = counted[i];
+        return int(causes());
+    }
+};
+
+/// bits: the causes that the last edge has counted, STALL_LATENCY cycles after them.
+inline void sample_stalls(EventLog& log, u32 bits, u64 cycle) {
+    constexpr u32 STALL_LATENCY = 2;
+    if (!log.stalls_seen) log.stalls_seen = true;
+    else if (bits != log.stalled) log.put(cycle - STALL_LATENCY, DB_EV_STALL, log.stalled = bits, 0);
 }
 
 /// ready, on: what the hard block has offered to the core.
@@ -104,18 +140,6 @@ void sample_media(EventLog& log, const Top& top, u64 cycle) {
         log.w_in = !top.m_axi_wlast;
     }
     if (top.m_axi_bvalid && top.m_axi_bready) log.put(cycle, DB_EV_B, 0, 0);
-}
-
-/// Counters of cycles in which an engine of the top waited; how many there are.
-template <class Top>
-int stall_counters(const Top& top, u32* out, int n) {
-    if constexpr (HasStats<Top>::value) {
-        const int have = int(sizeof top.stat_stall / 4);
-        for (int i = 0; i < have && i < n; ++i) out[i] = port_word(top.stat_stall, u32(i));
-        return have;
-    }
-    (void)top, (void)out, (void)n;
-    return 0;
 }
 
 }  // namespace db

@@ -17,6 +17,9 @@
 #include "verilated_vcd_c.h"
 #endif
 
+#ifdef DB_ROOT_HEADER
+#include DB_ROOT_HEADER
+#endif
 #include "common/types.h"
 
 namespace db {
@@ -62,6 +65,15 @@ class Model {
     void high() {
         top.clk = 1;
         top.eval();
+    }
+    /// All of the model's state, in one piece, and its bytes. 0: not known; or a waveform or coverage needs every cycle.
+    const void* state() const { return top.rootp; }
+    static constexpr size_t state_bytes() {
+#if defined(DB_ROOT_HEADER) && !VM_TRACE && !VM_COVERAGE
+        return sizeof(*Top::rootp);
+#else
+        return 0;
+#endif
     }
     /// The waveform's next point; its time counts half cycles.
     void dump(u64 half_cycle) {

@@ -238,6 +238,7 @@ int save_slowly(uint32_t when, uint32_t n)
     store_save_start(&drive);
     for (uint32_t i = 0; !store_save_step(&drive); i++) {
         memset(buffers.page, (int)i, sizeof buffers.page);
+        store_page_taken(&drive.store);
         if (i == when) change(n);
     }
     slow = false;

@@ -26,11 +26,11 @@ BROKEN = [
     # the error comes a cycle early
     ("lock_write", "db_csd_delay", "AW'(1 - CYCLES)", "AW'(2 - CYCLES)"),
     # rows of a slot do not go to the next one; what goes to it still gets those of others; a last one's still go on
-    ("near_rename", "db_csd_near_rename", "if (prev_q[s]) route[s] <= chosen;", "if (1'b0) route[s] <= chosen;"),
-    ("near_rename", "db_csd_near_rename", "        else route[s] <= route[s] & ~chosen;\n", ""),
-    ("near_rename", "db_csd_near_rename", "        else if (chosen[s] && !more_q) route[s] <= '0;\n", ""),
+    slow("near_rename", "db_csd_near_rename", "if (prev_q[s]) route[s] <= chosen;", "if (1'b0) route[s] <= chosen;"),
+    slow("near_rename", "db_csd_near_rename", "        else route[s] <= route[s] & ~chosen;\n", ""),
+    slow("near_rename", "db_csd_near_rename", "        else if (chosen[s] && !more_q) route[s] <= '0;\n", ""),
     # where rows go changes while commands are inside: in both, in the next one, in the one before
-    ("near_rename", "db_csd_near_rename", "fed_q | (prev_empty_q ? empty : '0)", "'1"),
+    slow("near_rename", "db_csd_near_rename", "fed_q | (prev_empty_q ? empty : '0)", "'1"),
     slow("near_rename", "db_csd_near_rename", "prev_empty_q ? empty : '0", "prev_empty_q ? '1 : '0"),
     slow("near_rename", "db_csd_near_rename", "(prev_empty_q ? empty : '0)", "empty"),
     slow(
@@ -39,23 +39,25 @@ BROKEN = [
         "prev_empty_q ? oldest(fits_q & empty & ~chain_q, later_q) : '0",
         "oldest(fits_q & empty & ~chain_q, later_q)",
     ),
-    ("near_rename", "db_csd_near_rename", "prev_empty_q <= (prev_q & ~empty)", "prev_empty_q <= (first_q & ~empty)"),
+    slow(
+        "near_rename", "db_csd_near_rename", "prev_empty_q <= (prev_q & ~empty)", "prev_empty_q <= (first_q & ~empty)"
+    ),
     # a chain waits until nothing is in it, though the one before is the same
     slow("near_rename", "db_csd_near_rename", "fed_q | (prev_empty_q", "(prev_empty_q"),
     # a slot gets another program while a command is inside; two operators of a command
-    ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty & ~chain_q", "oldest(fits_q & ~chain_q"),
+    slow("near_rename", "db_csd_near_rename", "oldest(fits_q & empty & ~chain_q", "oldest(fits_q & ~chain_q"),
     ("near_rename", "db_csd_near_rename", "oldest(fits_q & empty & ~chain_q", "oldest(fits_q & empty"),
     # an operator that is named twice has the other one's words
     slow("near_rename", "db_csd_near_rename", "&& holds_stage_q[s] == stage_q;", ";"),
     # a function's command goes through what holds another's program of that number
-    (
+    slow(
         "near_rename",
         "db_csd_near_rename",
         "holds_q[s] == owner && holds_stage",
         "holds_q[s].number == owner.number && holds_stage",
     ),
     # ... through what was loaded before the program was written; while it is written, in any state or one
-    ("near_rename", "db_csd_near_rename", "(written && holds_q[s] == written_owner) || ", ""),
+    slow("near_rename", "db_csd_near_rename", "(written && holds_q[s] == written_owner) || ", ""),
     ("near_rename", "db_csd_near_rename", "= written && written_owner == owner;", "= 1'b0;"),
     (
         "near_rename",

@@ -18,6 +18,14 @@ from doorbell.signals import signals_raise
 from doorbell.soak import command as soak
 
 
+@pytest.fixture(autouse=True)
+def hangups_are_heard() -> Iterator[None]:
+    """Whatever these tests were started by: below nohup SIGHUP is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def nohup() -> Iterator[None]:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

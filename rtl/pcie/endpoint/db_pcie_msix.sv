@@ -233,10 +233,10 @@ module db_pcie_msix
     forgetting_q <= (forget_q | fn_rst) != '0;
     s_reg_rvalid <= 1'b0;
     if (m_post_ready) m_post_valid <= 1'b0;
-    init_q <= init_q + 1'b1;
 
     unique case (state_q)
       ST_INIT: begin
+        init_q <= init_q + 1'b1;
         if (init_q == init_last_q) state_q <= ST_IDLE;
       end
       ST_IDLE: begin

@@ -56,7 +56,7 @@ module db_ssd_order_cost
     set_deadline_q <= s_share.deadline;
     if (init_busy_q || set_q) deadline_mem_q[init_busy_q ? init_q : set_place_q] <= init_busy_q ? '0 : set_deadline_q;
     if (init_busy_q || set_q) share_mem_q[init_busy_q ? init_q : set_place_q] <= init_busy_q ? '1 : set_share_q;
-    init_q      <= init_q + 1'b1;
+    if (init_busy_q) init_q <= init_q + 1'b1;
     if (init_q == '1) init_busy_q <= 1'b0;
     if (rst) begin
       init_q      <= '0;

@@ -59,7 +59,7 @@ module db_ssd_order_pieces
     next_q  <= next;
     if (init_busy_q || go_q)
       gone_mem_q[init_busy_q ? init_q : place_q] <= init_busy_q || !more ? '0 : next_q[COUNT_W-1:0];
-    init_q <= init_q + 1'b1;
+    if (init_busy_q) init_q <= init_q + 1'b1;
     if (init_q == '1) init_busy_q <= 1'b0;
     if (rst) begin
       init_q      <= '0;

@@ -138,7 +138,8 @@ module db_ssd_sq_credit
     all_left_q    <= 9'(own_left_q) + shared_q;
     if (shared_free_q) shared_free_q <= !(state == ST_GO && !admin_turn && 9'(count) == all_left_q);
     else               shared_free_q <= shared_q >= 9'(GATHER) || (shared_q != 9'd0 && gap_q == '1);
-    gap_q         <= shared_back ? '0 : gap_q + 1'b1;
+    if (shared_back)      gap_q <= '0;
+    else if (gap_q != '1) gap_q <= gap_q + 1'b1;
     if (rst) begin
       shared_q      <= 9'(SHARED);
       shared_free_q <= 1'b1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash values of messages that no core works on now. Cores and the operator come in turn, one a cycle.
+// The hash values of messages that no core works on now. Cores and the operator come in turn, one a cycle while any asks.
 //
 // Latency: a store is taken within CORES + 1 cycles; a load is answered within CORES + 3. What is stored, a load that
 // begins a cycle later gets. Throughput: a store and a load a cycle.
@@ -48,7 +48,7 @@ module db_csd_near_hash_states
     for (int c = 0; c <= CORES; c++) load_at |= {AW{turn[c]}} & s_load_message[c][AW-1:0];
   end
   always_ff @(posedge clk) begin
-    turn_q        <= turn_q == TW'(CORES) ? '0 : turn_q + 1'b1;
+    if (s_store_valid != '0 || s_load != '0) turn_q <= turn_q == TW'(CORES) ? '0 : turn_q + 1'b1;
     store_q       <= store;
     store_at_q    <= store_at;
     store_state_q <= store_state;
