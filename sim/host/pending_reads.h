@@ -66,6 +66,9 @@ class PendingReads {
     /// The same, of those in [base, base + size), which are counted.
     void drop_messages(u32 fn, u64 base, u64 size);
 
+    /// Some wait for the caller.
+    bool any_for_caller() const { return n_messages != 0; }
+
     // ---- completion
 
     /// Those whose time has come are ready to be completed.

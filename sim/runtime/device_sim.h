@@ -222,7 +222,7 @@ class DeviceSim final : public db_sim {
                 return DB_STOP_IDLE;
             step();
             if (x.events & mask) break;
-            const bool silent = skips_still && !moves && !endpoint.counts_credits();
+            const bool silent = skips_still && !moves && !endpoint.counts_credits() && !host.waits_for_caller();
             if (stillness.after_cycle(silent)) skip_still(end);
         }
         return int(x.events & mask);

@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from doorbell.nvme.constants import AdminOpc, Feature, NvmOpc
+from doorbell.nvme.constants import AdminOpc, Feature, NvmOpc, Status
 from doorbell.nvme.driver import Driver
 from traffic import MakeDrive, Traffic, media_of
 
 pytestmark = pytest.mark.rtl
 SLOW_MEDIA = {"media_latency_ns": 10_000, "media_flush_latency_ns": 30_000, "media_zero_gbps": 40}
+FAR = 0x5_0000_0000
 FAR_HOST = {"host_latency_ns": 30_000, "media_latency_ns": 100}
 
 
@@ -46,6 +47,24 @@ def test_nothing_is_other(
     none, same = story(make_drive(**more, idle_skip=False))
     assert seen == same and none == 0
     assert skipped > least
+
+
+def test_time_is_not_skipped_while_the_caller_owes_an_answer(make_drive: MakeDrive) -> None:
+    """Memory that is reached by messages: a client takes its own time, and cycles shall not run away meanwhile."""
+    drive = make_drive(media_size=8 << 20, memory=16 << 20)
+    drive.start(queues=1, entries=16)
+    drive.sim.map(FAR, 4096, None)
+    write = drive.submit(1, NvmOpc.WRITE, 10, 0, prp1=FAR, ring=True)
+    asked = []
+    while not asked:
+        drive.sim.run(1000)
+        asked = drive.sim.dma_pending()
+    before = drive.sim.counters()["sim.skipped_cycles"]
+    assert drive.sim.run(20_000) == "budget" and drive.sim.counters()["sim.skipped_cycles"] == before
+    for one in asked:
+        drive.sim.dma_complete(one.id, bytes(one.size))
+    drive.wait([write])
+    assert write.status == Status.SUCCESS
 
 
 @pytest.mark.nightly
