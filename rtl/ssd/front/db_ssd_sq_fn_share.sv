@@ -163,8 +163,7 @@ module db_ssd_sq_fn_share
     free_q <= free_d > 0 ? free_d[9:0] : '0;
     if (shared_free_q) shared_free_q <= free_d > 0;
     else               shared_free_q <= free_d >= 11'(GATHER) || (free_d > 0 && gap_q == '1);
-    if (over_q)            gap_q <= '0;
-    else if (gap_q != '1)  gap_q <= gap_q + 1'b1;
+    gap_q <= over_q || shared_free_q ? '0 : gap_q + 1'b1;  // cycles since one came back, or since there was none
     if (rst) begin
       kept_q        <= 11'(RESERVED);
       shared_free_q <= 1'b1;
