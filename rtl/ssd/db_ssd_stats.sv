@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts the cycles in which engines wait, one counter for each cause of stall_t, and late completions.
 // Counters are 32 bit, wrap, and run from rst. Latency: 2 cycles. Doorbell's own simulator counts them itself, from 1 or 0
-// here (sim/runtime/event_sampler.h), so that while all waits nothing changes, and it may go on to what comes next.
+// here (sim/runtime/stalls.h), so that while all waits nothing changes, and it may go on to what comes next.
 module db_ssd_stats
   import db_ssd_stat_pkg::*;
 (

@@ -91,7 +91,6 @@ class RootComplex {
     /// The caller has yet to deliver messages of a function: what it writes comes behind them.
     void hold(u32 fn, bool on) { held = (held & ~(1u << fn)) | u32(on) << fn; }
     u32 kept_writes(u32 fn) const { return u32(kept[fn].size()); }
-    bool keeps_any() const { return keeps != 0; }
     /// What comes next is the caller's to say, who takes his own time, not that of cycles.
     bool waits_for_caller() const { return keeps || !messages.empty() || reads.any_for_caller(); }
 

@@ -13,6 +13,7 @@
 #include "runtime/device.h"
 #include "runtime/event_sampler.h"
 #include "runtime/model.h"
+#include "runtime/stalls.h"
 #include "runtime/stillness.h"
 
 namespace db {
@@ -125,20 +126,24 @@ class DeviceSim final : public db_sim {
         }
     }
 
+    // The next step is the one into cycle `to`.
+    void jump(u64 to) {
+        const u64 n = to - 1 - x.cycle;
+        count.sim[SimCount::SKIPPED_CYCLES] += n;
+        advance_us(n);
+        x.cycle += n;
+    }
+
     // Where the core waits for the world, or for its next microsecond, and stands still: jumps to the step before that, as
     // each cycle until then would be as the last one was.
     void skip_still(u64 end) {
         const u64 us = (x.cfg.clock_khz - us_fraction + 999) / 1000;  // cycles, the last of them shows another time
         const u64 to = std::min({next_event(), x.cycle + us, end});
-        if (to > x.cycle + 1) {
-            const u64 n = to - 1 - x.cycle;
-            count.sim[SimCount::SKIPPED_CYCLES] += n;
-            advance_us(n);
-            port.skipped(n);
-            waits.count(top, n);
-            while (next_poll < to) next_poll += POLL_CYCLES;  // nothing fails meanwhile, and no time limit ends
-            x.cycle += n;
-        }
+        if (to <= x.cycle + 1) return;
+        port.skipped(to - 1 - x.cycle);
+        waits.count(top, to - 1 - x.cycle);
+        while (next_poll < to) next_poll += POLL_CYCLES;  // nothing fails meanwhile, and no time limit ends
+        jump(to);
     }
 
     // Jumps to the step before the next event. True: the run is over, nothing is to be expected.
@@ -146,12 +151,7 @@ class DeviceSim final : public db_sim {
         const u64 e = next_event(), wake = top.wake_us == NEVER ? NEVER : cycle_of(top.wake_us);
         if (e == NEVER && (stop & DB_STOP_IDLE) && wake > x.cycle) return true;
         const u64 to = std::min({e, wake, end});
-        if (to > x.cycle + 1 && x.cfg.idle_skip) {  // the next step is the one into cycle `to`
-            const u64 n = to - 1 - x.cycle;
-            count.sim[SimCount::SKIPPED_CYCLES] += n;
-            advance_us(n);
-            x.cycle += n;
-        }
+        if (to > x.cycle + 1 && x.cfg.idle_skip) jump(to);
         return false;
     }
 
@@ -261,7 +261,7 @@ class DeviceSim final : public db_sim {
     }
     u64 wake_us() const override { return top.wake_us; }
     bool idle() const override {
-        return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && host.messages.empty() && !host.keeps_any();
+        return top.idle && quiet >= IDLE_CYCLES && next_event() == NEVER && !host.waits_for_caller();
     }
     int stalls(u32* out, int n) const override { return waits.counts(out, n); }
     int coverage(const char* path) override { return model.coverage(path); }
